@@ -22,7 +22,7 @@ def test_outputs_and_parameters(name: str) -> None:
 def test_sizes_are_arguments(tmp_path: Path) -> None:
     """The module of GPT-2 at other sizes is the network at these settings."""
     netcalc.load("gpt2").export(tmp_path / "model.py")
-    sizes = {"vocab": 60, "d_model": 24, "heads": 3, "max_length": 16, "d_ff": 40}
+    sizes = {"vocab": 60, "d_model": 24, "heads": 3, "max_length": 16, "d_ff": 40, "layers": 3}
     module = module_class((tmp_path / "model.py").read_text(encoding="utf-8"), "gpt2")(**sizes).eval()
     network = netcalc.load("gpt2", set={**sizes, "length": 9, "batch": 2})
     assert sum(tensor.numel() for tensor in module.parameters()) == network.params
@@ -92,6 +92,19 @@ blocks:
 layers:
   - {name: start, mean: 1}
   - {name: step, from: [start, x], share: true, repeat: {times: 3, index: place}, step: {place: "${place}"}}
+""",
+        # layers that take turns, in their order
+        """
+vars: {layers: 5}
+blocks:
+  step:
+    args: {even: bool}
+    layers:
+      - {name: a, linear: 8}
+      - {when: even, tanh: {}}
+      - {when: not even, mul: 3}
+layers:
+  - {name: layers, repeat: {times: "${layers}", index: i}, step: {even: "${i % 2 == 0}"}}
 """,
         # a weight of another layer beside a bias
         """

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from netcalc.diagnostics import NetcalcError
 from netcalc.formats.export.torch.expressions import symbols_of
-from netcalc.ir import Program
+from netcalc.ir import Body, CallNode, Program
 from netcalc.request import Request
 
 
@@ -50,7 +51,7 @@ class _Search:
         for _ in range(_ATTEMPTS):
             found = self._with(names)
             if isinstance(found, Program):
-                pinned = _pinned(found) & {*names}
+                pinned = (_pinned(found) | _out_of_order(found, self._base)) & {*names}
                 if not pinned:
                     return found
                 names = [name for name in names if name not in pinned]
@@ -67,6 +68,8 @@ class _Search:
         try:
             program = replace(self._request, symbolic=(*self._request.symbolic, *names)).program
         except NetcalcError as error:
+            if empty := [name for name in names if self._base.dims.get(name) == 0]:
+                return empty  # with these there are inputs that need other numbers, as caches that of the layers
             text = " ".join(diagnostic.message for diagnostic in error.diagnostics)
             words = set(re.findall(r"\w+", text))
             return [name for name in names if name in words]
@@ -74,6 +77,26 @@ class _Search:
         if absent or program.output_names != self._base.output_names:
             return [name for name in names if self._base.dims.get(name) == 0]
         return program
+
+
+def _out_of_order(program: Program, base: Program) -> set[str]:
+    """Return the symbols of layers that take turns, which a symbolic program counts by kinds, without their order."""
+    known = {(path, call.times) for path, call in _calls(base.main) if call.start is None}
+    names: set[str] = set()
+    for path, call in _calls(program.main):
+        times: Any = call.times
+        if call.start is None and not isinstance(times, int) and (path, times.at({})) not in known:
+            names |= {*symbols_of(times)}
+    return names
+
+
+def _calls(body: Body, path: str = "") -> Iterator[tuple[str, CallNode]]:
+    """Yield the calls in a body and in the bodies that it calls, with their paths."""
+    for node in body.nodes:
+        if isinstance(node, CallNode):
+            name = f"{path}.{node.name}"
+            yield name, node
+            yield from _calls(node.body, name)
 
 
 def _pinned(program: Program) -> set[str]:

@@ -113,7 +113,7 @@ class Bitcast(Operation):
     name = "bitcast"
     takes_empty = True
     takes_complex = True
-    kernel_suffices = "changes the type of a tensor: a single NumPy call"
+    view = True
     reference = "torch.Tensor.view"
     shorthand = "dtype"
     shape_rule = "unchanged"

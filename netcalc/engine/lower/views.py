@@ -86,6 +86,13 @@ def lower_part(context: LoweringContext, node: GraphNode) -> bool:
     return True
 
 
+@lowering("bitcast")
+def lower_bitcast(context: LoweringContext, node: GraphNode) -> bool:
+    """Place the result at the same bits, as elements of another type."""
+    context.layout.alias(node.outputs[0], replace(_operand(context, node), dtype=node.outputs[0].dtype))
+    return True
+
+
 @lowering("view_as_real")
 def lower_view_as_real(context: LoweringContext, node: GraphNode) -> bool:
     """Place the result at the parts, along an axis of their own."""

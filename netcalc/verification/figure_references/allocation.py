@@ -163,6 +163,10 @@ def _part_of_numbers(op: Attributes, x: Tensor, outputs: Sequence[Shape]) -> Ten
     return x.seen(x.shape, [2 * step for step in x.strides], np.dtype(f"f{x.dtype.itemsize // 2}"))
 
 
+def _bits(op: Attributes, x: Tensor, outputs: Sequence[Shape]) -> Tensor:
+    return x.seen(x.shape, x.strides, _dtype(op.dtype))
+
+
 def _as_real(op: Attributes, x: Tensor, outputs: Sequence[Shape]) -> Tensor:
     return x.seen(outputs[0], [*(2 * step for step in x.strides), 1], np.dtype(f"f{x.dtype.itemsize // 2}"))
 
@@ -182,6 +186,7 @@ _VIEWS: Mapping[str, Callable[[Attributes, Tensor, Sequence[Shape]], Tensor | li
     "split": _parts,
     "chunk": _parts,
     "expand": _expand,
+    "bitcast": _bits,
     "real": _part_of_numbers,
     "imag": _part_of_numbers,
     "view_as_real": _as_real,

@@ -8,6 +8,20 @@ from netcalc.diagnostics import Diagnostic, NetcalcError
 
 _HINT = 'pip install "resvg-py>=0.5", or write an .svg'
 
+#: Families without serifs that systems come with.
+_USUAL = (
+    "DejaVu Sans",
+    "Liberation Sans",
+    "Noto Sans",
+    "Arial",
+    "Helvetica",
+    "Segoe UI",
+    "Roboto",
+    "Ubuntu",
+    "Cantarell",
+    "Verdana",
+)
+
 
 def require_rasterizer() -> None:
     """Raise NetcalcError (E502) if resvg-py is not installed."""
@@ -31,17 +45,28 @@ def png_of(svg: str, scale: float = 2) -> bytes:
     require_rasterizer()
     from resvg_py import svg_to_bytes
 
-    if not _has_fonts():
-        hint = "install a font, such as DejaVu Sans, or write an .svg"
-        raise NetcalcError(Diagnostic("E502", "a picture in PNG needs a font, and none is installed", hint=hint))
-    return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background="#ffffff"))
+    return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background="#ffffff", **_families()))
 
 
 @cache
-def _has_fonts() -> bool:
-    """Return True if text leaves a trace in a picture."""
+def _families() -> dict[str, str]:
+    """Return the family that stands for sans-serif, if it is not the system's own.
+
+    A system can name one that it lacks, and resvg then leaves the text out.
+    """
+    if _draws("sans-serif"):
+        return {}
+    for family in _USUAL:
+        if _draws(family):
+            return {"sans_serif_family": family}
+    hint = "install a font, such as DejaVu Sans, or write an .svg"
+    raise NetcalcError(Diagnostic("E502", "a picture in PNG needs a font, and none is installed", hint=hint))
+
+
+def _draws(family: str) -> bool:
+    """Return True if text in a family leaves a trace in a picture."""
     from resvg_py import svg_to_bytes
 
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">{}</svg>'
-    text = '<text x="2" y="16" font-family="sans-serif" font-size="16">MM</text>'
+    text = f'<text x="2" y="16" font-family="{family}" font-size="16">MM</text>'
     return bytes(svg_to_bytes(svg_string=svg.format(text))) != bytes(svg_to_bytes(svg_string=svg.format("")))

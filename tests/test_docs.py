@@ -95,7 +95,8 @@ def test_console_blocks_print_what_they_show(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path if files or "--plot " in text or "netcalc report" in text else ROOT)
+    writes = files or any(f" {word} " in text for word in ("-o", "--plot", "report"))
+    monkeypatch.chdir(tmp_path if writes else ROOT)
     if "python" in files:
         exec(compile(files.pop("python"), "docs", "exec", dont_inherit=True), {"__name__": "docs"})
     write(files, Path())

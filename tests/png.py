@@ -6,6 +6,21 @@ import struct
 import zlib
 from typing import NamedTuple
 
+import pytest
+
+from netcalc.diagnostics import NetcalcError
+
+
+def require_png() -> None:
+    """Skip a test where pictures cannot be written as PNG: without resvg-py, or on a system without fonts."""
+    pytest.importorskip("resvg_py")
+    from netcalc.render.rasterizer import families
+
+    try:
+        families()
+    except NetcalcError as error:
+        pytest.skip(error.diagnostics[0].message)
+
 
 class Picture(NamedTuple):
     """Pixels of a picture, row by row."""

@@ -45,14 +45,17 @@ def png_of(svg: str, scale: float = 2) -> bytes:
     require_rasterizer()
     from resvg_py import svg_to_bytes
 
-    return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background="#ffffff", **_families()))
+    return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background="#ffffff", **families()))
 
 
 @cache
-def _families() -> dict[str, str]:
+def families() -> dict[str, str]:
     """Return the family that stands for sans-serif, if it is not the system's own.
 
     A system can name one that it lacks, and resvg then leaves the text out.
+
+    Raises:
+        NetcalcError: E502 if no font is installed.
     """
     if _draws("sans-serif"):
         return {}

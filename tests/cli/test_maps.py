@@ -18,7 +18,7 @@ from netcalc.render.plot import HeatMap
 from netcalc.render.plot.heat_map import cells, limits, map_text
 from netcalc.render.plot.svg import chart_svg
 from tests.conftest import CommandResult
-from tests.png import decoded
+from tests.png import decoded, require_png
 
 Run = Callable[..., CommandResult]
 ATTENTION = """
@@ -129,7 +129,7 @@ def test_a_map_is_drawn(netcalc: Run) -> None:
 
 
 def test_a_picture_in_png(netcalc: Run) -> None:
-    pytest.importorskip("resvg_py")
+    require_png()
     assert netcalc("run", "attention.yaml", *GIVEN, "--trace", "attention.weights", "--plot", "map.png").code == 0
     picture = decoded(Path("map.png").read_bytes())
     assert picture.at(300, 200) == (8, 69, 148) and picture.at(900, 200) == (255, 255, 255)

@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 
 import netcalc as package
 from tests.conftest import CommandResult
-from tests.png import decoded
+from tests.png import decoded, require_png
 from tests.records.test_records import validated
 
 SPEC = str(Path(__file__).parent.parent / "fixtures" / "trained.yaml")
@@ -85,7 +85,7 @@ def test_files(netcalc: Callable[..., CommandResult]) -> None:
 
 
 def test_the_loss_curve_as_png(netcalc: Callable[..., CommandResult]) -> None:
-    pytest.importorskip("resvg_py")
+    require_png()
     assert netcalc("train", SPEC, "--steps", "3", "--plot", "loss.png").code == 0
     assert len(decoded(Path("loss.png").read_bytes()).colors()) > 2
 

@@ -11,7 +11,7 @@ from netcalc.diagnostics import NetcalcError
 from netcalc.render.plot import Bars, Chart, Drawing, Mark, Series, Values
 from netcalc.render.plot.files import write_charts
 from netcalc.render.plot.svg import COLORS, charts_svg
-from tests.png import decoded
+from tests.png import decoded, require_png
 
 CHART = Chart(
     "norm of gradients",
@@ -25,7 +25,7 @@ DRAWINGS: list[Drawing] = [CHART, CHART._replace(series=[]), Bars("sizes", "byte
 
 
 def test_a_png_has_the_colors_of_the_series_at_twice_the_size(tmp_path: Path) -> None:
-    pytest.importorskip("resvg_py")
+    require_png()
     write_charts(str(tmp_path / "chart.png"), DRAWINGS)
     picture = decoded((tmp_path / "chart.png").read_bytes())
     svg = charts_svg(DRAWINGS)

@@ -14,10 +14,10 @@ from netcalc.diagnostics import NetcalcError
 def require_png() -> None:
     """Skip a test where pictures cannot be written as PNG: without resvg-py, or on a system without fonts."""
     pytest.importorskip("resvg_py")
-    from netcalc.render.rasterizer import families
+    from netcalc.render.rasterizer import sans_serif
 
     try:
-        families()
+        sans_serif()
     except NetcalcError as error:
         pytest.skip(error.diagnostics[0].message)
 

@@ -45,12 +45,12 @@ def png_of(svg: str, scale: float = 2) -> bytes:
     require_rasterizer()
     from resvg_py import svg_to_bytes
 
-    return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background="#ffffff", **families()))
+    return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background="#ffffff", sans_serif_family=sans_serif()))
 
 
 @cache
-def families() -> dict[str, str]:
-    """Return the family that stands for sans-serif, if it is not the system's own.
+def sans_serif() -> str | None:
+    """Return the family that stands for sans-serif, or None for the system's own.
 
     A system can name one that it lacks, and resvg then leaves the text out.
 
@@ -58,10 +58,10 @@ def families() -> dict[str, str]:
         NetcalcError: E502 if no font is installed.
     """
     if _draws("sans-serif"):
-        return {}
+        return None
     for family in _USUAL:
         if _draws(family):
-            return {"sans_serif_family": family}
+            return family
     hint = "install a font, such as DejaVu Sans, or write an .svg"
     raise NetcalcError(Diagnostic("E502", "a picture in PNG needs a font, and none is installed", hint=hint))
 

@@ -5,6 +5,7 @@ Without a C compiler, or with NETCALC_PURE=1, netcalc is pure Python and uses Nu
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shlex
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -72,35 +73,67 @@ class KernelsBuildHook(BuildHookInterface):
 
 
 def compiled(native: Any) -> str | None:
-    """Compile the library; return the reason if that is not possible, and leave no library then."""
+    """Compile the library; return the reason if that is not possible, and leave no library then.
+
+    A library that the same compiler made of the same sources is kept: a build calls this for its metadata too.
+    """
+    reason = _unavailable()
+    if reason is not None:
+        native.LIBRARY.unlink(missing_ok=True)
+        return reason
+    command = [*_compiler(), "-c", *_FLAGS]
+    build = _build(native.digest(), command)
+    if native.LIBRARY.is_file() and build.encode() in native.LIBRARY.read_bytes():
+        return None
     native.LIBRARY.unlink(missing_ok=True)
-    if os.environ.get("NETCALC_PURE") == "1":
-        return "NETCALC_PURE is set"
-    if sys.platform not in ("linux", "darwin"):
-        return f"{sys.platform} is not supported"
-    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
-    if shutil.which(compiler[0]) is None:
-        return f"there is no {compiler[0]}"
     with tempfile.TemporaryDirectory(dir=native.LIBRARY.parent) as folder:
-        made = Path(folder) / native.LIBRARY.name
-        command = [*compiler, "-c", *_FLAGS]
-        reason = _run([*command, f'-DDIGEST="{native.digest()}"', str(native.FACTS)], folder)
-        for name, options in native.instruction_sets().items():
-            if reason is None:
-                _compile(command, name, options, native.KERNELS, folder)
-        objects = sorted(map(str, Path(folder).rglob("*.o")))
-        reason = reason or _run([*compiler, "-shared", *objects, "-lm", "-o", str(made)], folder)
+        facts = [*command, f'-DDIGEST="{native.digest()}"', f'-DBUILD="{build}"', str(native.FACTS)]
+        reason = _run(facts, folder) or _compile_kernels(command, native, folder)
+        if reason is None:
+            objects = sorted(map(str, Path(folder).rglob("*.o")))
+            made = Path(folder) / native.LIBRARY.name
+            reason = _run([*_compiler(), "-shared", *objects, "-lm", "-o", str(made)], folder)
         if reason is None:
             made.replace(native.LIBRARY)  # in one step: a process that has mapped the old one keeps it
     return reason
 
 
-def _compile(command: list[str], name: str, options: Iterable[str], sources: Iterable[Path], folder: str) -> None:
-    """Compile the kernels for an instruction set, unless the compiler does not know it."""
-    place = Path(folder, name)
-    place.mkdir()
-    if _run([*command, *options, f"-DISA={name}", *map(str, sources)], str(place)) is not None:
-        shutil.rmtree(place)
+def _compiler() -> list[str]:
+    return shlex.split(os.environ.get("CC", "")) or ["cc"]
+
+
+def _unavailable() -> str | None:
+    """Return the reason why nothing is compiled here, if there is one."""
+    if os.environ.get("NETCALC_PURE") == "1":
+        return "NETCALC_PURE is set"
+    if sys.platform not in ("linux", "darwin"):
+        return f"{sys.platform} is not supported"
+    (program, *_) = _compiler()
+    return f"there is no {program}" if shutil.which(program) is None else None
+
+
+def _build(digest: str, command: list[str]) -> str:
+    """Return the digest of the sources, of the command that compiles them, and of the version of the compiler."""
+    version = subprocess.run([*_compiler(), "--version"], capture_output=True, text=True, check=False).stdout
+    return hashlib.sha256("\0".join((digest, *command, version)).encode()).hexdigest()
+
+
+def _compile_kernels(command: list[str], native: Any, folder: str) -> str | None:
+    """Compile the kernels for the instruction sets that the compiler knows; return the reason if the first fails."""
+    sets = native.instruction_sets()
+    for name in sets:
+        Path(folder, name).mkdir()
+    jobs = [
+        (name, [*command, *options, f"-DISA={name}", str(source)])
+        for name, options in sets.items()
+        for source in native.KERNELS
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        reasons = list(pool.map(lambda job: _run(job[1], str(Path(folder, job[0]))), jobs))
+    failed = {name: reason for (name, _), reason in zip(jobs, reasons, strict=True) if reason is not None}
+    for name in failed:
+        shutil.rmtree(Path(folder, name))
+    return failed.get(next(iter(sets)))
 
 
 def _run(command: list[str], folder: str) -> str | None:

@@ -25,11 +25,13 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.fixture
-def native(tmp_path: Path) -> ModuleType:
-    """A copy of the sources, with a file in place of a library."""
+def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A copy of the sources, one of the kernels, with a file in place of a library."""
     folder = shutil.copytree(ROOT / "netcalc/engine/native", tmp_path / "native")
     (folder / "kernels.so").write_bytes(b"an old one")
-    return _module(folder / "sources.py")
+    module = _module(folder / "sources.py")
+    monkeypatch.setattr(module, "KERNELS", module.KERNELS[:1])
+    return module
 
 
 def _module(path: Path) -> ModuleType:
@@ -53,13 +55,21 @@ def test_a_file_that_is_no_library_is_not_used(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.skipif(shutil.which("cc") is None or sys.platform not in ("linux", "darwin"), reason="no C compiler")
-def test_the_library_is_compiled_from_the_sources(hook: ModuleType, native: ModuleType) -> None:
+def test_the_library_is_compiled_from_the_sources(
+    hook: ModuleType, native: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert hook.compiled(native) is None
     assert native.digest() == sources.digest()
     assert native.digest().encode() in native.LIBRARY.read_bytes()
     assert (
         sorted(path.suffix for path in native.LIBRARY.parent.iterdir() if path.is_dir() and path.name[0] != "_") == []
     )
+    made = native.LIBRARY.stat()
+    assert hook.compiled(native) is None
+    assert native.LIBRARY.stat() == made, "a library of the same sources is kept"
+    monkeypatch.setattr(hook, "_FLAGS", (*hook._FLAGS, "-DOTHER"))
+    assert hook.compiled(native) is None
+    assert native.LIBRARY.stat() != made
 
 
 @pytest.mark.parametrize("name, value", [("NETCALC_PURE", "1"), ("CC", "no-such-compiler"), ("CC", "false")])
@@ -74,7 +84,18 @@ def test_without_a_compiler_no_library_is_left(
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_the_sources_compile_without_warnings() -> None:
-    command = ["cc", "-fsyntax-only", "-O1", "-Wall", "-Wextra", "-Wno-psabi", "-Werror", "-DISA=any", '-DDIGEST=""']
+    command = [
+        "cc",
+        "-fsyntax-only",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Wno-psabi",
+        "-Werror",
+        "-DISA=any",
+        '-DDIGEST=""',
+        '-DBUILD=""',
+    ]
     result = subprocess.run(
         [*command, *map(str, (sources.FACTS, *sources.KERNELS))], capture_output=True, text=True, check=False
     )

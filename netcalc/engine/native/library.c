@@ -3,6 +3,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT const char *netcalc_digest = DIGEST;
+/* Digest of the sources and of the command that compiled them. */
+EXPORT const char *netcalc_build = BUILD;
 
 /* Names of instruction sets that the processor has, the best first. */
 EXPORT const char *netcalc_instruction_sets(void) {

@@ -91,10 +91,11 @@ def _llama3(scaling: Llama3Scaling, frequencies: Array) -> Array:
     low, high = scaling.low_freq_factor, scaling.high_freq_factor
     turns = scaling.original_max_position_embeddings * frequencies / (2 * math.pi)
     divided = frequencies / scaling.factor
+    if low == high:  # as in Llama 4: nothing is between
+        return np.where(turns < low, divided, frequencies)
     share = (turns - low) / (high - low)
     blend = (1 - share) * divided + share * frequencies
-    blended: Array = np.where(turns < low, divided, np.where(turns > high, frequencies, blend))
-    return blended
+    return np.where(turns < low, divided, np.where(turns > high, frequencies, blend))
 
 
 def _yarn(scaling: YarnScaling, frequencies: Array, theta: float) -> Array:

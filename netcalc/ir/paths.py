@@ -77,8 +77,9 @@ def _are_distinct(body: Body) -> bool:
 
 def _claims(body: Body, calls: tuple[CallNode, ...] = (), shared: Any = None) -> Iterator[Claim]:
     """Yield every path in a body, relative to it."""
-    repeats = {n.name for n in body.nodes if isinstance(n, CallNode) and n.shares and n.shares.target == n.name}
-    for node in body.nodes:
+    nodes = _named_nodes(body)
+    repeats = {n.name for n in nodes if isinstance(n, CallNode) and n.shares and n.shares.target == n.name}
+    for node in nodes:
         if isinstance(node, OpNode):
             if node.name:
                 yield Claim(node, False, calls, _path_parts(node.name), shared=shared)
@@ -97,6 +98,11 @@ def _claims(body: Body, calls: tuple[CallNode, ...] = (), shared: Any = None) ->
             parts = (*parts[:-1], parts[-1].removesuffix(str(node.start)))
             numbers = (node.start, node.start + node.times)
         yield Claim(node, False, calls, parts, numbers, own)
+
+
+def _named_nodes(body: Body) -> Sequence[Node]:
+    """Return the nodes of a body; those of a sketch have the same names, parameters and ties, and are made already."""
+    return body.sketch.nodes(body.sketch.times(*body.sizes)) if isinstance(body, SketchedBody) else body.nodes
 
 
 def _tie(node: OpNode, name: str) -> str:

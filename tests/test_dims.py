@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -21,6 +23,9 @@ from netcalc.dims import (
     symbol,
     value_at,
 )
+from netcalc.dims.bounds import bounds_of_terms, is_at_least
+from netcalc.dims.extremes import reduced
+from netcalc.dims.terms import terms_of
 
 NAMES = ("a", "b", "c")
 BINARY = {
@@ -38,6 +43,13 @@ formulas = st.recursive(
     st.sampled_from(NAMES) | st.integers(-6, 9),
     lambda inner: st.tuples(st.sampled_from(list(BINARY)), inner, inner) | st.tuples(st.just("**"), inner),
     max_leaves=7,
+)
+
+#: Sums of a name, its quotients, and minima and maxima, with coefficients.
+parts = st.sampled_from(NAMES) | st.tuples(st.just("//"), st.sampled_from(NAMES), st.integers(2, 5))
+parts = parts | st.tuples(st.sampled_from(["min", "max"]), parts, parts)
+sums = st.lists(st.tuples(st.just("*"), st.integers(-4, 4), parts), min_size=2, max_size=4).map(
+    lambda terms: functools.reduce(lambda left, right: ("+", left, right), terms)
 )
 
 
@@ -182,6 +194,28 @@ def test_an_order_without_assumption_holds_at_all_sizes(
         less = a < b
     if not notes:
         assert (value(a, elsewhere) < value(b, elsewhere)) == less
+
+
+@settings(max_examples=300)
+@given(st.lists(formulas | sums, min_size=2, max_size=4), sizes, st.integers(-300, 300))
+def test_a_proof_of_a_bound_is_found_exactly_where_the_bound_is(
+    drawn: list[object], at: dict[str, int], n: int
+) -> None:
+    for size in (symbolic(formula, **at) for formula in drawn):
+        low = bounds_of_terms(terms_of(size))[0]
+        for number in (n, 0, *((low, low + 1) if isinstance(low, int) else ())):
+            assert is_at_least(terms_of(size), number) == (low >= number)
+
+
+@settings(max_examples=200)
+@given(st.lists(formulas | sums, min_size=2, max_size=5), sizes, sizes)
+def test_sizes_at_which_operands_are_compared_first_leave_no_other_operands(
+    drawn: list[object], at: dict[str, int], elsewhere: dict[str, int]
+) -> None:
+    """A size without a default is not tried, so that all pairs are compared by their bounds."""
+    tried, untried = ([symbolic(formula, **at) for formula in drawn] for at in (elsewhere, {}))
+    assert list(map(str, reduced("max", tried))) == list(map(str, reduced("max", untried)))
+    assert value(maximum(*tried), at) == max(value(size, at) for size in tried)
 
 
 def test_what_is_assumed_is_recorded_once_and_in_order() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from netcalc.dims import intervals
 from netcalc.dims.atoms import Atom, Call, Symbol
@@ -19,6 +19,35 @@ _MAX_EXPANDED = 16
 def bounds_of_terms(terms: Terms) -> Interval:
     """Return a lower and an upper bound of the sum."""
     return _least(terms, 0), -_least({monomial: -c for monomial, c in terms.items()}, 0)
+
+
+def is_at_least(terms: Terms, number: int) -> bool:
+    """Return True if the lower bound of the sum is at least a number.
+
+    It is found without the bound itself, as the first proof is enough.
+    """
+    return _reaches(terms, number, 0, {})
+
+
+def _reaches(terms: Terms, number: int, replaced: int, known: dict[object, bool]) -> bool:
+    """Return True if :func:`_least` is at least a number; ``known`` has answers by terms, number and replacements."""
+    key = frozenset(terms.items()), number, replaced
+    if key not in known:
+        known[key] = _bounds_by_atom(terms)[0] >= number or _reaches_otherwise(terms, number, replaced, known)
+    return known[key]
+
+
+def _reaches_otherwise(terms: Terms, number: int, replaced: int, known: dict[object, bool]) -> bool:
+    term = _replaceable(terms) if replaced < _MAX_REPLACED and len(terms) > 1 else None
+    if term is None:
+        return _least(terms, replaced) >= number
+    monomial, call, coefficient = term
+    rest = {m: c for m, c in terms.items() if m != monomial}
+    if call.function == "//":
+        divisor, numerator = _without_floor(rest, call, coefficient)
+        return _reaches(numerator, (number - 1) * divisor + 1, replaced + 1, known)
+    some = any if _is_greatest(call, coefficient) else all
+    return some(_reaches(without, number, replaced + 1, known) for without in _without_extreme(rest, call, coefficient))
 
 
 def _least(terms: Terms, replaced: int) -> Bound:
@@ -138,18 +167,28 @@ def _is_greatest(call: Call, coefficient: int) -> bool:
 
 
 def _least_without_floor(rest: Terms, call: Call, coefficient: int, replaced: int) -> Bound:
-    dividend, divisor = call.operands
-    assert isinstance(divisor, int)
-    # b times the sum, for (a − b + 1)/b, or for a/b if the coefficient is negative
-    numerator = total(multiply(rest, _constant(divisor)), multiply(terms_of(dividend), _constant(coefficient)))
-    least = _least(_nonzero(total(numerator, _constant(min(-coefficient * (divisor - 1), 0)))), replaced)
+    divisor, numerator = _without_floor(rest, call, coefficient)
+    least = _least(numerator, replaced)
     return least if isinstance(least, float) else -(-least // divisor)
 
 
+def _without_floor(rest: Terms, call: Call, coefficient: int) -> tuple[int, Terms]:
+    """Return b and b times the sum, for (a − b + 1)/b in place of ⌊a/b⌋, or for a/b if the coefficient is negative."""
+    dividend, divisor = call.operands
+    assert isinstance(divisor, int)
+    numerator = total(multiply(rest, _constant(divisor)), multiply(terms_of(dividend), _constant(coefficient)))
+    return divisor, _nonzero(total(numerator, _constant(min(-coefficient * (divisor - 1), 0))))
+
+
 def _least_without_extreme(rest: Terms, call: Call, coefficient: int, replaced: int) -> Bound:
-    number = _constant(coefficient)
-    bounds = [_least(_nonzero(total(rest, multiply(terms_of(operand), number))), replaced) for operand in call.operands]
+    bounds = [_least(without, replaced) for without in _without_extreme(rest, call, coefficient)]
     return max(bounds) if _is_greatest(call, coefficient) else min(bounds)
+
+
+def _without_extreme(rest: Terms, call: Call, coefficient: int) -> Iterator[Terms]:
+    """Yield the sum with each operand in place of a min or max."""
+    number = _constant(coefficient)
+    yield from (_nonzero(total(rest, multiply(terms_of(operand), number))) for operand in call.operands)
 
 
 def _constant(value: int) -> Terms:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from time import process_time
 from typing import Any
 
 import pytest
@@ -69,6 +70,19 @@ def test_the_peak_is_where_the_default_has_it_and_at_other_sizes_elsewhere() -> 
     for width, at in ((6276, "lm_head"), (6288, "transformer.h.0.mlp.gelu")):
         counted = netcalc.load("gpt2", set={"d_model": width, "use_cache": False}).memory().ideal
         assert counted is not None and counted.at == at and logits // (8 * hidden) == 6282
+
+
+def test_a_peak_of_many_moments_is_found_soon() -> None:
+    """U-Net crops what it joins, so that live bytes are minima of quotients of the height, inside each other."""
+    net = netcalc.load("unet", symbolic=["height"])
+    before = process_time()
+    (ideal, *_) = net.memory().peaks
+    assert process_time() - before < 20
+    for height in (572, 588, 700):
+        sizes = {"height": height}
+        assert all(claim.holds(sizes) for claim in (*net.program.assumptions, *ideal.claims))
+        counted = netcalc.load("unet", set=sizes).memory().ideal
+        assert counted is not None and netcalc.dims.value_at(ideal.peak, sizes) == counted.peak
 
 
 def test_formulas_on_the_command_line(netcalc: Callable[..., CommandResult]) -> None:

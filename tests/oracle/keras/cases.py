@@ -184,6 +184,31 @@ def recurrent() -> Any:
     return keras.Model(x, results)
 
 
+def written_steps() -> Any:
+    """Cells with functions that recurrent operations lack, and those that reset their state before its product."""
+    x = keras.Input((5, 4))
+    results = [L.GRU(3, reset_after=False, go_backwards=True)(x), L.SimpleRNN(2, activation="sigmoid")(x)]
+    results += L.LSTM(3, activation="relu", recurrent_activation="hard_sigmoid", return_state=True)(x)
+    both = L.Bidirectional(L.GRU(3, reset_after=False, return_sequences=True), merge_mode="mul")(x)
+    return keras.Model(x, [*results, L.GRU(2, activation="relu", use_bias=False)(both)])
+
+
+def cells() -> Any:
+    x = keras.Input((5, 4))
+    stacked = L.RNN([L.LSTMCell(3), L.GRUCell(5, reset_after=False)], return_sequences=True, go_backwards=True)(x)
+    results = [stacked, *L.RNN([L.GRUCell(3), L.SimpleRNNCell(4)], return_state=True)(x), L.RNN(L.LSTMCell(4))(x)]
+    return keras.Model(x, results)
+
+
+def directions() -> Any:
+    x = keras.Input((5, 4))
+    sequence, *states = L.Bidirectional(L.LSTM(3, return_sequences=True, return_state=True))(x)
+    backward = L.LSTM(3, activation="relu", return_sequences=True, go_backwards=True)
+    layer = L.Bidirectional(L.LSTM(3, return_sequences=True), backward_layer=backward, merge_mode="sum")
+    results = [layer(sequence, initial_state=states), L.Bidirectional(L.LSTM(3))(x, initial_state=states)]
+    return keras.Model(x, [*results, *L.Bidirectional(L.SimpleRNN(2), merge_mode=None)(x)])
+
+
 def steps() -> Any:
     return stack(
         (4, 8, 8, 3),
@@ -208,7 +233,7 @@ def attention() -> Any:
 
 CASES = {
     **{one.__name__: Case(one) for one in (signals, images, volumes, activations, norms, merging, shared, operations)},
-    **{one.__name__: Case(one) for one in (recurrent, steps, attention)},
+    **{one.__name__: Case(one) for one in (recurrent, written_steps, cells, directions, steps, attention)},
     "open_images": Case(open_images, {"height": 8, "width": 6}),
     "tokens": Case(tokens, {"length": 6}, tokens=20),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from netcalc.diagnostics import RuleError
 from netcalc.formats.keras.call import Call
 from netcalc.formats.keras.configuration import MODELS, Layer
@@ -10,7 +12,11 @@ from netcalc.formats.keras.problems import clipped
 
 def wrapped(call: Call, setting: str) -> Layer:
     """Return the layer that a setting has; RuleError if it is none that can be inside of another."""
-    data = call.get(setting)
+    return layer_in(call, setting, call.get(setting))
+
+
+def layer_in(call: Call, setting: str, data: Any) -> Layer:
+    """Return the layer that a part of a setting is; RuleError if it is none that can be inside of another."""
     config = data.get("config") if isinstance(data, dict) else None
     if not isinstance(config, dict) or not isinstance(data.get("class_name"), str):
         raise RuleError(f"{setting} is no layer")

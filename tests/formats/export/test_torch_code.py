@@ -101,21 +101,3 @@ def test_negative_quotients() -> None:
     size = symbol("window", default=7)
     assert literal(-(size // 2)) == "-(window // 2)"
     assert eval(literal(3 * (size // 2) - size), {"window": 7}) == 2
-
-
-@pytest.mark.parametrize(
-    ("statement", "lines"),
-    [
-        ("x = f(a)", ["x = f(a)"]),
-        (
-            f"x = f({'a' * 40}, {'b' * 40})",
-            ["x = f(", f"    {'a' * 40}, {'b' * 40}", ")"],
-        ),
-        (
-            f"x = f({'a' * 40}, {'b' * 40}, {'c' * 40})",
-            ["x = f(", *(f"    {letter * 40}," for letter in "abc"), ")"],
-        ),
-    ],
-)
-def test_long_lines(statement: str, lines: list[str]) -> None:
-    assert laid_out(statement, 0) == lines

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from netcalc.formats.export.torch.classes import ClassCode
 from netcalc.formats.export.torch.expressions import identifier, is_atomic, numbered
-from netcalc.formats.export.torch.layout import WIDTH, spaced
+from netcalc.formats.export.torch.layout import WIDTH
 from netcalc.formats.export.torch.rules import DEVICE, HOLES, INPUTS, MODULE
 from netcalc.formats.export.torch.unit_code import StepCode
 from netcalc.formats.export.torch.units import BorrowStep, CallStep, LoopStep, OpStep, Step
@@ -128,7 +128,7 @@ class Forward:
         return INPUTS.sub(named, code.text).replace(DEVICE, f"{next(iter(self._inputs.values()), '')}.device")
 
     def _filled(self, text: str) -> str:
-        return spaced(HOLES.sub(lambda match: self._hole(int(match[1]), match.string, match.end()), text))
+        return HOLES.sub(lambda match: self._hole(int(match[1]), match.string, match.end()), text)
 
     def _hole(self, number: int, text: str, end: int) -> str:
         its = self._made.texts[number]

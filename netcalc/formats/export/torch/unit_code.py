@@ -104,11 +104,10 @@ class Coder:
             elif isinstance(step, LoopStep):
                 self._loop(code, step)
             else:
-                parts = step.name.split(".")
-                plain = all(part.isidentifier() for part in parts) and not code.is_dict
-                code.steps.append(
-                    StepCode(step, f"self.{step.name}" if plain else f'self.get_parameter("{step.name}")')
-                )
+                code.steps.append(StepCode(step, ""))
+        for made in code.steps:
+            if isinstance(made.step, BorrowStep):
+                made.text = _borrowed(code, made.step.name)
         for name, _ in code.own:
             parent, _, last = name.rpartition(".")
             if last == "bias" and code.entries.get(parent, "").startswith("nn.Linear("):
@@ -383,3 +382,11 @@ def nested(text: str, path: str) -> str:
 def is_borrowed(step: Step) -> bool:
     """Return True for a parameter of another module."""
     return isinstance(step, BorrowStep)
+
+
+def _borrowed(code: UnitCode, path: str) -> str:
+    """Return the expression of a parameter of another module: attributes where each of them has a class."""
+    first, *others = path.split(".")
+    if not code.is_dict and first in code.entries and all(part.isidentifier() for part in others):
+        return f"self.{path}"
+    return f'self.get_parameter("{path}")'

@@ -75,7 +75,7 @@ WRITTEN = (
     *("batch_norm", "norm", "rectifier", "activation", "softmax", "gated_units", "dropout"),
     *("attention", "position", "rotary", "position_bias", "embed"),
     *("arithmetic", "compare", "elementwise", "transcendental", "rounding", "matmul", "reduce", "sorting", "routing"),
-    *("lp_pool", "blur_pool", "loss", "class_loss", "bits"),
+    *("lp_pool", "blur_pool", "loss", "class_loss", "bits", "linalg"),
     *("recurrent", "scan", "chunked_scan", "indexing", "grid_sample", "roi_align", "fold", "fourier", "cache"),
     *("shape", "axes", "expand", "concat", "slicing", "pad", "resize", "shuffle", "creation", "mask"),
 )

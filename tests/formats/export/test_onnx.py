@@ -10,6 +10,7 @@ import pytest
 import netcalc
 from netcalc import ops
 from netcalc.formats.export.onnx.rule import RULES
+from netcalc.formats.export.onnx.unwritten import REASONS, reason
 from netcalc.formats.onnx.file import open_onnx
 from netcalc.numerics.inputs import run_inputs
 from tests.zoo.harness import SMALL
@@ -97,22 +98,54 @@ def test_stored_weights_are_written(tmp_path: Path) -> None:
 
 
 def _page() -> str:
-    missing = {name: ops.family(name) for name in ops.names() if RULES.get(name) is None}
-    families = {family: [name for name in names if name in missing] for family, names in ops.FAMILIES.items()}
+    missing = {name for name in ops.names() if RULES.get(name) is None}
     lines = [
         "# Operations in ONNX",
         "",
         "[`netcalc export`](export.md) writes an operation as the operator of ONNX with the same definition, or as",
         f"several. {len(ops.names()) - len(missing)} of {len(ops.names())} operations have a rule: all that shipped",
-        "specs use. A network with another is an error that names its layers (E010), and so is an attribute that the",
-        "operator does not take, such as bags of an `embedding_bag` that begin at offsets.",
+        "specs use. A network with others is one error that names them all and their layers (E010), and so is an",
+        "attribute that the operator does not take, such as bags of an `embedding_bag` that begin at offsets.",
         "`pytest --update tests/formats/export` writes this page.",
         "",
-        "| family | operations without a rule |",
-        "| --- | --- |",
-        *(f"| {family} | {', '.join(f'`{name}`' for name in names)} |" for family, names in families.items() if names),
+        "| family | operations without a rule | reason |",
+        "| --- | --- | --- |",
     ]
+    for family, names in ops.FAMILIES.items():
+        reasons: dict[str, list[str]] = {}
+        for name in names:
+            if name in missing:
+                reasons.setdefault(reason(name), []).append(f"`{name}`")
+        lines += [f"| {family} | {', '.join(listed)} | {why} |" for why, listed in reasons.items()]
     return "\n".join(lines) + "\n"
+
+
+def test_complex_numbers_are_an_error(tmp_path: Path) -> None:
+    inputs = {"x": {"shape": [3], "dtype": "complex64"}}
+    network = netcalc.load_data({"netcalc": 1, "inputs": inputs, "layers": [{"name": "twice", "mul": 2.0}]})
+    with pytest.raises(netcalc.NetcalcError, match=r"mul: the operators of ONNX take no complex numbers \(twice\)"):
+        network.export(tmp_path / "model.onnx")
+
+
+def test_every_operation_without_a_rule_has_a_reason() -> None:
+    unwritten = {name for name in ops.names() if RULES.get(name) is None}
+    assert all(reason(name) != "has no rule" for name in unwritten)
+    named = unwritten | {ops.family(name) for name in unwritten}
+    assert named.issuperset(REASONS)
+
+
+def test_operations_without_a_rule_are_one_error(tmp_path: Path) -> None:
+    layers = [{"name": "noise", "normal": {"shape": [3, 3]}}, {"name": "a", "from": "x", "inv": {}}, {"svdvals": {}}]
+    network = netcalc.load_data({"netcalc": 1, "inputs": {"x": [3, 3]}, "layers": layers, "outputs": ["_", "noise"]})
+    with pytest.raises(netcalc.NetcalcError) as refused:
+        network.export(tmp_path / "model.onnx")
+    found = [(one.code, one.message.partition("as ONNX: ")[2]) for one in refused.value.diagnostics]
+    assert found == [
+        ("E010", "normal: its numbers are drawn, and the generators of ONNX draw others (noise)"),
+        ("E010", "inv: ONNX has no operator of it (a)"),
+        ("E010", "svdvals: ONNX has no operator of it (svdvals)"),
+    ]
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_page_lists_operations_without_a_rule(request: pytest.FixtureRequest) -> None:

@@ -12,6 +12,7 @@ from netcalc.formats.export.onnx.emitter import Emitter
 from netcalc.formats.export.onnx.graph import Tensor
 from netcalc.formats.export.onnx.rule import RULES, Applied
 from netcalc.formats.export.onnx.sizes import RuntimeSizes, UnreadError
+from netcalc.formats.export.onnx.unwritten import COMPLEX, reason
 from netcalc.ir import Program, dtype_of, join
 from netcalc.opdef import Param
 from netcalc.tensor_type import TensorType
@@ -78,7 +79,11 @@ class _Translation:
         node = instance.node
         find = RULES.get(node.op.name)
         if find is None:
-            self._problem("", f"{node.op.name} has no rule", instance.path)
+            self._problem("", f"{node.op.name}: {reason(node.op.name)}", instance.path)
+            return self._unknown(instance)
+        types = [*node.output_types, *(value.type for value in inputs if value is not None)]
+        if any(type_.is_complex for type_ in types):
+            self._problem("", f"{node.op.name}: {COMPLEX}", instance.path)
             return self._unknown(instance)
         scope = scope_of(instance.path)
         self._graph.enter(scope if node.params else scope.rpartition("/")[0])

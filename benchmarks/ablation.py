@@ -66,9 +66,12 @@ KEPT_MEAN, KEPT_NETWORK = 1.03, 1.10
 OBVIOUS = 3.0
 
 
-def spec_of(model: str) -> tuple[str, Record]:
-    """Return the spec of a model and its settings."""
-    return (model, MODELS[model].settings) if model in MODELS else MORE[model]
+def spec_of(model: str, batch: int) -> tuple[str, Record]:
+    """Return the spec of a model and its settings at a batch size."""
+    if model in MODELS:
+        return model, MODELS[model].sizes(batch)
+    name, settings = MORE[model]
+    return name, settings | {"batch": batch}
 
 
 def measure_case(model: str, batch: int, threads: int, paths: Sequence[str], rounds: int, limit: float) -> None:
@@ -84,8 +87,8 @@ def measure_case(model: str, batch: int, threads: int, paths: Sequence[str], rou
     from netcalc.numerics.parameters import Parameters
 
     end = time.monotonic() + limit
-    name, settings = spec_of(model)
-    program = netcalc.load(name, set=settings | {"batch": batch}).program
+    name, settings = spec_of(model, batch)
+    program = netcalc.load(name, set=settings, dtype="float32").program
     arrays, inputs = weights(program), run_inputs(program, seed=SEED)
 
     def plan(fields: Record) -> Plan:

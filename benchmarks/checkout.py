@@ -22,7 +22,7 @@ from netcalc.numerics.inputs import run_inputs
 
 def main(model: str, batch: str, threads: str) -> None:
     """Load the model, warm up, and serve requests until standard input ends."""
-    network = netcalc.load(model, set=MODELS[model].settings | {"batch": int(batch)})
+    network = netcalc.load(model, set=MODELS[model].sizes(int(batch)), dtype="float32")
     session = network.compile(seed=0, threads=int(threads), processes=True)
     program = network.program
     inputs = dict(zip((spec.name for spec in program.inputs), run_inputs(program, seed=0), strict=True))

@@ -18,7 +18,8 @@ SEED = 0
 def weights(program: Program, names: Collection[str] = ()) -> dict[str, np.ndarray]:
     """Return weights drawn by the spec's initializers, named and stored as in a reference checkpoint.
 
-    Biases, scales and shifts are perturbed and statistics of batch norms drawn, since zeros and ones would hide errors.
+    Biases, scales and shifts are perturbed, and matrices of zeros and statistics of batch norms drawn, since zeros and
+    ones would hide errors.
 
     Args:
         program: the network.
@@ -27,18 +28,22 @@ def weights(program: Program, names: Collection[str] = ()) -> dict[str, np.ndarr
     parameters, rng = Parameters(program, seed=SEED), np.random.default_rng(SEED)
     pieces: dict[str, list[np.ndarray]] = {}
     axes: dict[str, int] = {}
+    drawn: set[str] = set()
     declared = {p.path: p.entries for p in walk.parameters(program)}
     for instance in walk.instances(program):
         for param in instance.node.params:
             path = join(instance.path, param.name)
             if path != instance.owners[param.name]:
                 continue  # a tied parameter is stored under the name of its owner
+            if path in drawn:
+                continue  # a layer that is applied again
+            drawn.add(path)
             array = parameters.fetch(instance, param)
             if param.name == "running_var":
                 array = rng.uniform(0.5, 1.5, array.shape).astype(np.float32)
             elif param.name == "running_mean":
                 array = rng.normal(0, 0.1, array.shape).astype(np.float32)
-            elif array.ndim == 1 and array.dtype.kind == "f":
+            elif array.dtype.kind == "f" and (array.ndim == 1 or not array.any()):
                 array = array + rng.normal(0, 0.02, array.shape).astype(np.float32)
             location = located(path, declared[path], names)
             (name,) = location.names

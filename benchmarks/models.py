@@ -14,11 +14,20 @@ __all__ = ["MODELS", "REFERENCE", "Case", "Model"]
 
 
 class Model(NamedTuple):
-    """A spec and its settings; ``peer`` names a module of ``peers`` and the torch class or function of the network."""
+    """A spec and its settings.
+
+    ``peer`` names a module of ``peers`` and the torch class or function of the network, and ``dims`` the sizes of the
+    spec that a batch size sets.
+    """
 
     name: str
     settings: dict[str, Any]
     peer: str
+    dims: tuple[str, ...] = ("batch",)
+
+    def sizes(self, batch: int) -> dict[str, Any]:
+        """Return the settings at a batch size."""
+        return self.settings | dict.fromkeys(self.dims, batch)
 
 
 MODELS = {
@@ -49,6 +58,33 @@ MODELS = {
         Model("qwen2-0.5b", {"length": 64, "layers": 8}, "text:Qwen2"),
         Model("mamba-130m", {"length": 64}, "text:Mamba"),
         Model("lstm", {"features": 512, "hidden": 512, "layers": 2, "length": 100}, "text:LSTM"),
+        Model("alexnet", {}, "vision:alexnet"),
+        Model("squeezenet1_1", {}, "vision:squeezenet1_1"),
+        Model("resnext50_32x4d", {}, "vision:resnext50_32x4d"),
+        Model("wide_resnet50_2", {}, "vision:wide_resnet50_2"),
+        Model("mnasnet1_0", {}, "vision:mnasnet1_0"),
+        Model("mobilenet_v3_small", {}, "vision:mobilenet_v3_small"),
+        Model("efficientnet_v2_s", {}, "vision:efficientnet_v2_s"),
+        Model("regnet_x_400mf", {}, "vision:regnet_x_400mf"),
+        Model("convnextv2-tiny", {}, "images:ConvNextV2"),
+        Model("mobilevit-small", {}, "images:MobileViT"),
+        Model("mixer_b16", {}, "images:Mixer"),
+        Model("vit_b_32", {}, "vision:vit_b_32"),
+        Model("dinov2-small", {"mask_token": False}, "images:Dinov2"),
+        Model("swin_v2_t", {}, "vision:swin_v2_t"),
+        Model("segformer-b0", {"height": 512, "width": 512}, "images:Segformer"),
+        Model("clip-vit-base-patch32", {}, "images:Clip", ("images", "texts")),
+        Model("wav2vec2-base", {"length": 16000}, "encoders:Wav2Vec2"),
+        Model("albert-base", {"length": 128}, "encoders:Albert"),
+        Model("electra-small", {"length": 128}, "encoders:Electra"),
+        Model("mpnet-base", {"length": 128}, "encoders:MPNet"),
+        Model("modernbert-base", {"length": 128}, "encoders:ModernBert"),
+        Model("bart-base", {"source": 128, "target": 128}, "pairs:Bart"),
+        Model("opt-125m", {"length": 128}, "decoders:OPT"),
+        Model("gpt-neo-125m", {"length": 128}, "decoders:GPTNeo"),
+        Model("pythia-70m", {"length": 128}, "decoders:Pythia"),
+        Model("qwen3-0.6b", {"length": 128, "layers": 8}, "decoders:Qwen3"),
+        Model("gemma-3-1b", {"length": 128, "layers": 6}, "decoders:Gemma3"),
     )
 }
 #: Models and batch sizes that onnx's ReferenceEvaluator runs too; it would take most of the time of a run of all.
@@ -70,7 +106,7 @@ class Case(NamedTuple):
         """The elaborated spec."""
         import netcalc  # not in the processes of the other engines, whose memory is measured
 
-        return netcalc.load(self.model.name, set=self.model.settings | {"batch": self.batch})
+        return netcalc.load(self.model.name, set=self.model.sizes(self.batch), dtype="float32")
 
     @property
     def weights(self) -> Path:

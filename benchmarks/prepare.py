@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 
 from netcalc.numerics.inputs import run_inputs
 
-PACKAGES = ("torch", "torchvision", "transformers", "onnx", "onnxscript")
+PACKAGES = ("torch", "torchvision", "timm", "transformers", "onnx", "onnxscript")
 
 
 def prepare(case: Case) -> None:

@@ -80,7 +80,7 @@ def kept() -> dict[str, Any]:
     ratios = {}
     for case in json.loads((RESULTS / "forward.json").read_text(encoding="utf-8"))["cases"]:
         model = MODELS[case["model"]]
-        network = netcalc.load(model.name, set={**model.settings, "batch": case["batch"]}, dtype="float32")
+        network = netcalc.load(model.name, set=model.sizes(case["batch"]), dtype="float32")
         peak = int(case["gemm_best_gflops"] * 1e9)
         bound = sum(seconds_of(network, Device("gemm", "products", None, peaks={"float32": peak})).values())
         name = f"{model.name}, batch {case['batch']}, {case['threads']} threads"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,10 @@ def torch_module(case: Case) -> nn.Module:
         LookupError: if the names of the weights are not those of the module.
     """
     module = built(case.model)
-    missing, unexpected = module.load_state_dict(load_file(case.weights), strict=False)
+    versions = module.state_dict()._metadata  # of the formats of its layers, which some networks insist on
+    weights = OrderedDict(load_file(case.weights))
+    weights._metadata = versions  # type: ignore[attr-defined]
+    missing, unexpected = module.load_state_dict(weights, strict=False)
     # the second name of a tied parameter is not among those; a buffer of integers is a table of indices
     needed = {name for name, _ in module.named_parameters()}
     needed |= {name for name, buffer in module.named_buffers() if buffer.is_floating_point()}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 from transformers import (
+    BartConfig,
+    BartForConditionalGeneration,
     DetrConfig,
     DetrForObjectDetection,
     T5Config,
@@ -12,12 +14,27 @@ from transformers import (
     WhisperForConditionalGeneration,
 )
 
-__all__ = ["T5", "Detr", "Whisper"]
+__all__ = ["T5", "Bart", "Detr", "Whisper"]
 
 
 class T5(T5ForConditionalGeneration):
     def __init__(self) -> None:
         super().__init__(T5Config(decoder_start_token_id=0, use_cache=False))
+
+    def forward(self, input_ids: Tensor, decoder_input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return super().forward(
+            input_ids, attention_mask, decoder_input_ids=decoder_input_ids, use_cache=False, return_dict=False
+        )[0]
+
+
+class Bart(BartForConditionalGeneration):
+    """The base model."""
+
+    def __init__(self) -> None:
+        sizes = {"d_model": 768, "encoder_ffn_dim": 3072, "decoder_ffn_dim": 3072}
+        for part in ("encoder", "decoder"):
+            sizes |= {f"{part}_layers": 6, f"{part}_attention_heads": 12}
+        super().__init__(BartConfig(**sizes, use_cache=False))
 
     def forward(self, input_ids: Tensor, decoder_input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         return super().forward(

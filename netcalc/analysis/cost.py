@@ -29,6 +29,7 @@ from netcalc.analysis.rows import Ranges, Row, cut, grouped, parts_of, present
 from netcalc.arguments import checked
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Dim, Settled, UndecidedError
+from netcalc.dims.settled import joined
 from netcalc.expressions import ExpressionError
 from netcalc.ir import Body, CallNode, Node, OpNode, Program, join, stored_bytes
 from netcalc.ir.sketch import Sketch, SketchedBody
@@ -108,7 +109,7 @@ class Analysis:
     def _total_counts(self) -> _Counts:
         counts = self._body(self.program.main)
         if self.program.symbolic:
-            counts = counts._replace(cost=Cost(tuple(map(Settled(self.program.assumptions), counts.cost.values))))
+            counts = counts._replace(cost=counts.cost.mapped(Settled(self.program.assumptions)))
         if self.exclusions is None:
             return counts
         return self._sum(self.exclusions.counted)._replace(cost=counts.cost + self.exclusions.cost.times(-1))
@@ -206,7 +207,7 @@ class Analysis:
             for op, (times, less) in self.exclusions.by_operation.items():
                 count, cost = operations[op]
                 operations[op] = (count - times, cost + less.times(-1))
-        return {op: counted for op, counted in operations.items() if counted[0]}
+        return {op: (count, cost.mapped(joined)) for op, (count, cost) in operations.items() if count}
 
     @checked
     def rows(self, *, depth: int | None = None, unroll: bool = False) -> Iterable[Row]:
@@ -396,16 +397,18 @@ class Analysis:
     def _sum(self, nodes: Iterable[Node]) -> _Counts:
         totals = _Counts(self.convention, Cost(), {}, {}, {}, {}, {}, {})
         total = totals.cost
+        counted = True
         for node in nodes:
             counts = self._node(node) if isinstance(node, OpNode) else self._body(node.body)
             total += counts.cost if isinstance(node, OpNode) else self._call(node).times(node.times)
+            counted = counted and (isinstance(node, OpNode) or type(node.times) is int)
             totals.uncounted.update(counts.uncounted)
             totals.counted_as.update(counts.counted_as)
             totals.unknown.update(counts.unknown)
             totals.unknown_backward.update(counts.unknown_backward)
             totals.declared.update(counts.declared)
             totals.remarks.update(counts.remarks)
-        return totals._replace(cost=total)
+        return totals._replace(cost=total if counted else total.mapped(joined))
 
     def _sketched(self, body: SketchedBody) -> _Counts | None:
         """Return the cost of a body, computed from its sketch; None if that is not possible."""

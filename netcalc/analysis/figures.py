@@ -334,6 +334,10 @@ class Cost(Figures):
         """The cost of ``count`` of these."""
         return self if type(count) is int and count == 1 else Cost(tuple([value * count for value in self.values]))
 
+    def mapped(self, function: Callable[[Dim], Dim]) -> Cost:
+        """The cost with a function of each figure, such as one that gives an equal size in another form."""
+        return Cost(tuple(map(function, self.values)))
+
     def with_tied_weights(self) -> Cost:
         """The same cost with all parameters counted as tied, and without buffers."""
         values = [value if is_kept else 0 for value, is_kept in zip(self.values, _KEPT, strict=True)]

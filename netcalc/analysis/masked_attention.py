@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from netcalc.analysis.working import product_text
 from netcalc.dims import Dim
+from netcalc.dims.settled import joined
 from netcalc.ir import OpNode
 from netcalc.opdef import Context, WorkingLine
 
@@ -57,7 +58,7 @@ def masked_attention(analysis: Analysis) -> MaskedAttention | None:
     for node, repeat in found:
         figures = (*of_operation(node, analysis.program.training), analysis.node(node).macs)
         totals = _sum(totals, [figure * repeat for figure in figures])
-    return MaskedAttention(*totals)
+    return MaskedAttention(*map(joined, totals))
 
 
 def is_masked(node: OpNode) -> bool:

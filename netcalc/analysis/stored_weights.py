@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from netcalc.dims import Dim
+from netcalc.dims.settled import joined
 from netcalc.ir import Body, OpNode, Program, dtype_of, stored_bytes
 from netcalc.opdef import Param
 
@@ -62,7 +63,7 @@ class _Forms:
                     continue
                 for key, (elements, size) in self.body(node.body).items():
                     _add(total, key, elements * node.times, size * node.times)
-            self._known[body] = total
+            self._known[body] = {key: (joined(elements), joined(size)) for key, (elements, size) in total.items()}
         return self._known[body]
 
     def _operation(self, node: OpNode) -> Iterator[tuple[tuple[str, str], Dim, Dim]]:

@@ -185,15 +185,22 @@ def _closed_forms(
 
 
 def _in_turns(sources: Iterable[tuple[str, str, Dim]]) -> Iterator[tuple[str, str, Dim]]:
-    """Yield layers with their parts; those that take turns, so that each has a part of their number, as one."""
-    turns: dict[tuple[str, str], Dim] = {}
-    for path, op, size in sources:
-        starred = NUMBERS.sub("*", path)
-        if starred != path and isinstance(size, Poly) and any(_divides(monomial) for monomial, _ in size.monomials()):
-            turns[starred, op] = turns.get((starred, op), 0) + size
+    """Yield layers with their parts, as one those of which some have a part of their symbolic number.
+
+    These take turns, or are all but a few.
+    """
+    alike: dict[tuple[str, str], list[tuple[str, str, Dim]]] = {}
+    for source in sources:
+        alike.setdefault((NUMBERS.sub("*", source[0]), source[1]), []).append(source)
+    for (starred, op), layers in alike.items():
+        if starred != layers[0][0] and any(isinstance(size, Poly) and _is_part(size) for _, _, size in layers):
+            yield starred, op, joined(sum((size for _, _, size in layers), start=0))
         else:
-            yield path, op, size
-    yield from ((path, op, joined(size)) for (path, op), size in turns.items())
+            yield from layers
+
+
+def _is_part(size: Poly) -> bool:
+    return any(coefficient < 0 or _divides(monomial) for monomial, coefficient in size.monomials())
 
 
 def _divides(monomial: Monomial) -> bool:

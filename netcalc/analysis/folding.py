@@ -251,7 +251,10 @@ def _folded_calls(calls: Sequence[CallNode]) -> Iterator[Instances]:
     rows: list[tuple[int, Instances]] = []
     for group in groups.values():
         by_start = {call.start or 0: call for call in group}
-        for numbers in patterns(list(_joined((call.start or 0, call.times) for call in group))):
+        counted = [(start, call.times) for start, call in by_start.items() if not isinstance(call.times, Poly)]
+        # a symbolic number of calls is no run of a pattern, in which all runs have one length
+        others = [Numbers(start, call.times) for start, call in by_start.items() if isinstance(call.times, Poly)]
+        for numbers in [*patterns(list(_joined(counted))), *others]:
             rows.append((numbers.first, Instances(by_start[numbers.first], numbers.size, numbers)))
     rows.sort(key=lambda row: row[0])
     yield from (instances for _, instances in rows)

@@ -7,9 +7,9 @@ left out whose formula another one exceeds at all sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netcalc.analysis.activations.peaks import ExecutionName, activations
 from netcalc.analysis.activations.records import Activations
@@ -31,6 +31,7 @@ from netcalc.dims import (
 )
 from netcalc.dims.atoms import Call
 from netcalc.dims.polynomial import as_dim
+from netcalc.dims.settled import least_of
 from netcalc.dims.valued import comparing_values, form_of, valued
 from netcalc.ir import Body, CallNode, Program
 from netcalc.ir.specialize import Specializer
@@ -139,9 +140,17 @@ def _by_formulas(
         default = min(default_of(size) or 1 for size in numbers)
         fewer = range(1, min(default, _FEWER + 1))
         least = next((times for times in fewer if set(moments(times=times)) == set(greatest)), default)
-        own += (Assumption(size, ">=", least) for size in numbers if bounds_of(size)[0] < least)
+        own += _strongest(least_of(size, least) for size in numbers if bounds_of(size)[0] < least)
     ordered = sorted(greatest.items(), key=lambda item: -(default_of(item[0]) or 0))
     return SymbolicPeak(name, maximum(*greatest), tuple(PeakMoment(path, size) for size, path in ordered), tuple(own))
+
+
+def _strongest(claims: Iterable[Assumption]) -> Iterator[Assumption]:
+    """Yield claims that sizes are at least some numbers, of those about one size the strongest."""
+    least: dict[Any, Any] = {}
+    for claim in claims:
+        least[claim.left] = max(claim.right, least.get(claim.left, claim.right))
+    yield from (Assumption(size, ">=", number) for size, number in least.items())
 
 
 def _greatest(points: Iterator[tuple[Dim, str]]) -> Mapping[Dim, str]:

@@ -42,6 +42,25 @@ def joined(size: Dim) -> Dim:
     return size
 
 
+def least_of(size: Dim, least: int) -> Assumption:
+    """Return the claim that a size is at least a number, about n where the size is n + c or ⌊(n + c)/p⌋ + d.
+
+    >>> from netcalc.dims import symbol
+    >>> n = symbol("n")
+    >>> str(least_of((n + 4) // 6 - 1, 1)), str(least_of(n - 15, 1))
+    ('n >= 8', 'n >= 16')
+    """
+    terms = [] if isinstance(size, int) else list(size.monomials())
+    constant = sum(c for monomial, c in terms if not monomial)
+    if constant:
+        return least_of(size - constant, least - constant)
+    if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
+        ((atom, power),) = terms[0][0]
+        if isinstance(atom, Call) and atom.function == "//" and power == 1 and isinstance(atom.operands[1], int):
+            return least_of(as_dim(atom.operands[0]), least * atom.operands[1])
+    return Assumption(size, ">=", least)
+
+
 class Settled:
     """Sizes under assumptions: what divides a size by assumption cancels, so that heads·⌊d_model/heads⌋ is d_model."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import Diagnostic
+from netcalc.dims import Assumption, assumptions, record
 from netcalc.ir import Body, InitRule, Node, Value
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_LINES, MAX_TENSORS
 from netcalc.opdef import Context
@@ -58,6 +59,7 @@ class Elaboration:
         self.expansion = Expansion(self.reporter)
         self.bodies: dict[BodyKey, Body] = {}
         self._distinct_bodies = DistinctBodies()
+        self._assumed: dict[BodyKey, Sequence[Assumption]] = {}  # in the bodies of this program
         self._kept: dict[BodyKey, CachedBody] = {}  # stored bodies, by the keys of bodies of this program
         self._records: list[Record] = []  # of the bodies being elaborated, outermost first
         self.patches = patches_of(loaded.cursor)
@@ -120,6 +122,7 @@ class Elaboration:
             if entry is not None and len(self.reporter.chain) + entry.depth <= MAX_BLOCK_DEPTH and self._adopt(entry):
                 body = entry.body
         if body is not None:
+            record(self._assumed.get(key, ()))
             entry = self._kept.get(key)
             if self._records:
                 self._records[-1].note(entry)
@@ -142,30 +145,35 @@ class Elaboration:
         """Return the body that a function elaborates; it is stored for reuse if the key determines it."""
         reporter, outer = self.reporter, self.reporter.deepest
         lines, tensors = self.budget.used, self.expansion.tensors
-        record = Record(lines, tensors, len(reporter.diagnostics))
+        made = Record(lines, tensors, len(reporter.diagnostics))
         start = reporter.deepest = len(reporter.chain)
-        self._records.append(record)
+        self._records.append(made)
+        assumed: Sequence[Assumption] = ()
         try:
-            body = elaborate()
+            with assumptions() as assumed:
+                body = elaborate()
         finally:
             self._records.pop()
             depth, reporter.deepest = reporter.deepest - start, max(outer, reporter.deepest)
+            record(assumed)
+        if assumed:
+            self._assumed[key] = assumed
         structure = Structure(body)
         self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
         name = self._name(key)
-        if name is not None and record.lasting and record.errors == len(reporter.diagnostics):
+        if name is not None and made.lasting and made.errors == len(reporter.diagnostics):
             stored = CachedBody(
                 key,
                 body,
                 structure,
-                self.budget.used - record.lines,
-                self.expansion.tensors - record.tensors,
-                tuple(record.inner.values()),
-                tuple(record.anonymous),
-                frozenset(record.called),
+                self.budget.used - made.lines,
+                self.expansion.tensors - made.tensors,
+                tuple(made.inner.values()),
+                tuple(made.anonymous),
+                frozenset(made.called),
                 depth,
-                record.found,
-                None if self.watch is None else tuple(record.notes),
+                made.found,
+                None if self.watch is None else tuple(made.notes),
             )
             self._kept[key] = self._store.put(name, stored, 1 + len(body.nodes))
             self._witnessed.add(id(self._kept[key]))

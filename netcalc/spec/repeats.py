@@ -7,12 +7,14 @@ one call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 from netcalc import ops
 from netcalc.diagnostics import NetcalcError
-from netcalc.dims import UndecidedError, assumptions, default_of, in_sketch, record, symbol
+from netcalc.dims import UndecidedError, assumptions, at_least, default_of, in_sketch, record, symbol
 from netcalc.dims.reals import INDICES
 from netcalc.ir import Body, CallNode, Value, join
 from netcalc.opdef import ports
@@ -35,6 +37,10 @@ from netcalc.spec.ties import share_with_first
 
 #: Longest period in which a symbolic number of iterations may take turns.
 _MOST_PERIOD = 8
+#: Most iterations that may be apart before others of a symbolic number.
+_MOST_APART = 256
+#: Last call of a repeat, and the value after it.
+_Added: TypeAlias = tuple[CallNode | None, Value | None]
 #: Iterations from which it pays to ask if all but the first are equal.
 _FEW = 4
 
@@ -85,7 +91,7 @@ class _Repeat(NamedTuple):
     streams: Streams
     scope: Scope
 
-    def counted(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
+    def counted(self, current: Value | None) -> _Added:
         """Add the calls of all iterations; return the last call and the value after it."""
         elaboration, line, iterations, paths, streams, scope = self
         call: CallNode | None = None
@@ -147,38 +153,95 @@ class _Repeat(NamedTuple):
         others = iterations._replace(start=iterations.start + 1)
         return calls_block and has_equal_arguments(line, others, scope)
 
-    def uncounted(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
-        """Add the calls of a symbolic number of iterations, which are equal but for the first, or by turns."""
-        elaboration, iterations, scope = self.elaboration, self.iterations, self.scope
-        if iterations.named or self.streams.vary or (scope.patches and (in_sketch() or not self._patched_alike())):
+    def uncounted(self, current: Value | None) -> _Added:
+        """Add the calls of a symbolic number of iterations: equal but for the first ones, or by turns."""
+        iterations, scope = self.iterations, self.scope
+        if (
+            self.paths.base is None
+            or self.streams.vary
+            or (scope.patches and (in_sketch() or not self._patched_alike()))
+        ):
             raise _differ(iterations)
-        if in_sketch() or not iterations.varies or self.paths.shared or self.paths.base is None:
+        if in_sketch() or not iterations.varies or self.paths.shared:
             return self._alike(current)
-        nodes, reported = len(scope.body.nodes), elaboration.reporter.diagnostics[:]
-        reason: Exception = _differ(iterations)
+        reason = self._attempted(lambda: self._alike(current))
+        for period in range(2, _MOST_PERIOD + 1):
+            if not isinstance(reason, NetcalcError):
+                return reason
+            turns = self._attempted(partial(self._by_turns, current, period))
+            reason = reason if isinstance(turns, NetcalcError) else turns
+        if not isinstance(reason, NetcalcError):
+            return reason
+        apart = self._apart(current)
+        if apart is None:
+            raise reason
+        return self._behind(current, *apart)
+
+    def _attempted(self, elaborate: Callable[[], _Added], *, keep: bool = True) -> _Added | NetcalcError:
+        """Return what calls give that a function adds, or why they cannot be added (E404), which leaves nothing.
+
+        Nothing is left either unless ``keep``.
+        """
+        nodes, diagnostics = self.scope.body.nodes, self.elaboration.reporter.diagnostics
+        collected = {name: len(values) for name, values in self.streams.values.items()}
+        before, reported = len(nodes), diagnostics[:]
+        result: _Added | NetcalcError
+        try:
+            with assumptions() as assumed:
+                result = elaborate()
+        except (NetcalcError, Poisoned) as error:
+            found = [*diagnostics[len(reported) :], *(error.diagnostics if isinstance(error, NetcalcError) else ())]
+            if any(each.code != "E404" for each in found):
+                raise
+            result = NetcalcError(found)
+        if keep and not isinstance(result, NetcalcError):
+            record(assumed)
+            return result
+        del nodes[before:]
+        diagnostics[:] = reported
+        for name, count in collected.items():
+            del self.streams.values[name][count:]
+        return result
+
+    def _apart(self, current: Value | None) -> tuple[int, int] | None:
+        """Return the least number of first iterations behind which all others take turns, and the period of these.
+
+        None if there is no such number for which others are left at the default sizes.
+        """
+
+        def fits(first: int, period: int) -> bool:
+            found = self._attempted(lambda: self._behind(current, first, period), keep=False)
+            return not isinstance(found, NetcalcError)
+
         for period in range(1, _MOST_PERIOD + 1):
-            try:
-                return self._alike(current) if period == 1 else self._by_turns(current, period)
-            except (NetcalcError, Poisoned) as error:
-                found = elaboration.reporter.diagnostics[len(reported) :]
-                found = [*found, *(error.diagnostics if isinstance(error, NetcalcError) else ())]
-                if any(each.code != "E404" for each in found):
-                    raise
-                reason = NetcalcError(found) if period == 1 else reason
-            del scope.body.nodes[nodes:]
-            elaboration.reporter.diagnostics[:] = reported
-        raise reason
+            most = min(_number(self.iterations) - period, _MOST_APART)
+            if most >= 1 and fits(most, period):
+                return bisect_left(range(1, most), True, key=lambda first: fits(first, period)) + 1, period
+        return None
+
+    def _behind(self, current: Value | None, first: int, period: int) -> _Added:
+        """Add the calls of the first iterations, one by one, and of all others by turns."""
+        iterations = self.iterations
+        assert iterations.unknown is not None
+        if not at_least(iterations.unknown, first):
+            raise _differ(iterations)
+        counted = iterations._replace(unknown=None, indices=range(iterations.start, iterations.start + first))
+        _, current = self._replace(iterations=counted).counted(current)
+        return self._by_turns(current, period, first)
 
     def _patched_alike(self) -> bool:
         return self.paths.same_until(self.scope, 0, 2) == 2
 
-    def _by_turns(self, current: Value | None, period: int) -> tuple[CallNode | None, Value | None]:
-        """Add a call for each turn of a period: of the iterations whose number leaves the same remainder."""
-        times, paths = self.iterations.times, self.paths
+    def _by_turns(self, current: Value | None, period: int, first: int = 0) -> _Added:
+        """Add a call for each turn of a period: of the iterations whose number leaves the same remainder.
+
+        They begin behind the ``first`` ones.
+        """
+        times, paths = self.iterations.times - first, self.paths
         assert paths.base is not None
         turns = []
         with assumptions() as assumed:
-            for number in range(period):
+            for number in range(first, first + period):
                 bodies = [
                     self._iteration(number + period * symbol(name, 1, 0), current, None, number) for name in INDICES
                 ]
@@ -191,9 +254,12 @@ class _Repeat(NamedTuple):
         record(assumed)
         call: CallNode | None = None
         for number, (body, inputs) in enumerate(turns):
-            path = f"{paths.stem}{paths.start + number}"
+            path = f"{paths.stem}{paths.start + first + number}"
             carried = inputs if call is None else [*call.results, *inputs[len(call.results) :]]
-            call = add_call(self.elaboration, self.line, self.scope, path, body, list(carried))
+            if period == 1:
+                call = self._add(self.line, first, path, body, list(carried))
+            else:
+                call = add_call(self.elaboration, self.line, self.scope, path, body, list(carried))
             call.times = (times + (period - 1 - number)) // period
             if number == 0:  # none gives anything to collect, however many there are
                 self.streams.gather(body.ports, call.outputs, times)
@@ -222,7 +288,7 @@ class _Repeat(NamedTuple):
             raise _differ(iterations)
         return path, body, inputs
 
-    def _alike(self, current: Value | None) -> tuple[CallNode | None, Value | None]:
+    def _alike(self, current: Value | None) -> _Added:
         """Add the calls of a symbolic number of iterations, of which all but the first have to be equal."""
         _, line, iterations, paths, streams, scope = self
 
@@ -320,7 +386,7 @@ def _paths(line: Line, scope: Scope, iterations: Iterations) -> _Paths:
     start, name = iterations.start, None if iterations.named else line_name(line, scope)
     share = line.modifier("share")
     if iterations.named:
-        base = None
+        base, start = _numbered_name(line, scope, iterations), iterations.start
     elif name is None and scope.numbered:  # the iterations continue the numbering of the sequence
         if iterations.unknown is not None:
             raise UndecidedError(
@@ -332,6 +398,16 @@ def _paths(line: Line, scope: Scope, iterations: Iterations) -> _Paths:
         path = join(scope.prefix, name) if name else scope.body.unique(join(scope.prefix, line.target))
         base = claim_path(path, line, scope)
     return _Paths(base, start, share is not None and bool(evaluate_expression(share, scope)))
+
+
+def _numbered_name(line: Line, scope: Scope, iterations: Iterations) -> str | None:
+    """Return the path before the number of a symbolic number of iterations that ``name`` numbers; None otherwise."""
+    literal, is_index, rest = str(line.modifiers["name"].data).partition(f"${{{iterations.index_name}}}")
+    if iterations.unknown is None or in_sketch() or not is_index or rest or "${" in literal:
+        return None
+    if literal and not literal.endswith((".", "_", "-")):
+        return None
+    return join(scope.prefix, literal.removesuffix(".")) if literal else scope.prefix
 
 
 def _in_place(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
 from netcalc import ops
-from netcalc.dims import Dim, equal, minimum, product
+from netcalc.dims import Dim, SymbolicReal, UndecidedError, equal, minimum, product
 from netcalc.dtypes import INTEGERS
 from netcalc.models import BeforeValidator, PlainSerializer, ValidationError, WithJsonSchema, model_validator
 from netcalc.opdef import (
@@ -262,6 +262,8 @@ class Experts(Operation):
         """Return the capacity of an expert: the number of tokens of a sequence."""
         if self.capacity is not None:
             return ctx.size("places", "min(capacity, tokens)", capacity=self.capacity, tokens=tokens)
+        if isinstance(self.capacity_factor, SymbolicReal):
+            raise UndecidedError(f"the capacity of experts is undecided at a capacity_factor of {self.capacity_factor}")
         factor = Fraction(str(self.capacity_factor))
         return ctx.size(
             "places",

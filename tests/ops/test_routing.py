@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import netcalc
 from netcalc import ops
-from netcalc.diagnostics import RuleError
+from netcalc.diagnostics import NetcalcError, RuleError
 from netcalc.dims import Dim, symbol, value_at
 from netcalc.models import ValidationError
 from netcalc.opdef import Context, Term
@@ -229,3 +230,9 @@ def test_half_precision_is_computed_in_float32() -> None:
     exact, same = execute("top_k_router", {"k": 3, "normalize": True}, logits.astype(np.float32)).outputs
     np.testing.assert_array_equal(indices, same)
     np.testing.assert_array_equal(weights, exact.astype(np.float16))
+
+
+def test_capacity_at_an_open_number_of_experts() -> None:
+    """A capacity that follows from an open size is a diagnostic that names the size."""
+    with pytest.raises(NetcalcError, match=r"capacity of experts is undecided.*experts"):
+        netcalc.load("llama-4-scout", symbolic=("experts",)).params  # noqa: B018

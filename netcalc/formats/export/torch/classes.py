@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from netcalc.dims import Poly, symbol
-from netcalc.formats.export.torch.expressions import class_name, identifier, literal, numbered, symbols_of
-from netcalc.formats.export.torch.rules import HOLES, every_helper
+from netcalc.formats.export.torch.expressions import ANY, class_name, identifier, literal, numbered, symbols_of
+from netcalc.formats.export.torch.formulas import formula_of
+from netcalc.formats.export.torch.merging import merged
+from netcalc.formats.export.torch.rules import HOLES, Hole, every_helper
 from netcalc.formats.export.torch.unit_code import Coder, UnitCode
 from netcalc.formats.export.torch.units import CallStep, LoopStep, OpStep, Unit
 
@@ -30,6 +32,7 @@ class ClassCode:
         attributes: arguments that ``forward`` needs.
         taken: names of modules and parameters.
         symbols: arguments that are symbols, by the name of the symbol.
+        defaults: arguments with a default, as it is written.
     """
 
     name: str
@@ -41,6 +44,7 @@ class ClassCode:
     attributes: list[str] = field(default_factory=list)
     taken: frozenset[str] = frozenset()
     symbols: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
 
     @property
     def code(self) -> UnitCode:
@@ -74,6 +78,7 @@ class Classes:
         self._names: set[str] = {*_RESERVED, *every_helper()}
         heights: dict[Unit, int] = {}
         _measure(main, heights)
+        _leveled(heights)
         self._shared = {unit for parent in heights for unit in _called_again(parent)}
         for height in range(max(heights.values()) + 1):
             level = [unit for unit, its in heights.items() if its == height and unit is not main]
@@ -96,7 +101,10 @@ class Classes:
         for unit in units:
             code = self.coder.code(unit)
             groups.setdefault((_base(unit), code.signature), []).append(code)
+        by_base: dict[str, list[list[UnitCode]]] = {}
         for (base, _), codes in groups.items():
+            by_base.setdefault(base, []).append(codes)
+        for base, codes in ((base, codes) for base, parts in by_base.items() for codes in merged(parts)):
             function = codes[0].unit.is_function
             name = identifier(base.replace(".", "_")) if function else class_name(base)
             made = ClassCode(self._named(name), codes)
@@ -123,15 +131,23 @@ class Classes:
         made.taken = frozenset({*code.entries, *(name for name, _ in code.own)})
         made.texts = [""] * len(code.holes)
         # first what the constructor needs, so that its arguments have the names of their symbols
-        for place, hole in sorted(enumerate(code.holes), key=lambda item: not item[1].at_start):
-            values = [other.holes[place].value for other in made.codes]
-            made.texts[place] = self._text(made, hole.hint, values, hole.at_start, users.get(place))
+        order = [
+            (place, hole, [other.holes[place].value for other in made.codes]) for place, hole in enumerate(code.holes)
+        ]
+        for place, hole, values in sorted(order, key=lambda item: (not item[1].at_start, _is_open(item[2]))):
+            made.texts[place] = self._text(made, hole, values, users.get(place))
 
-    def _text(self, made: ClassCode, hint: str, values: list[Any], at_start: bool, user: int | None) -> str:
-        same = all(type(value) is type(values[0]) and value == values[0] for value in values)
-        symbols = [*symbols_of(values[0])]
+    def _text(self, made: ClassCode, hole: Hole, values: list[Any], user: int | None) -> str:
+        hint, at_start = hole.hint, hole.at_start
+        first = next(value for value in values if value is not ANY)
+        same = all(_equal(value, first) for value in values)
+        if same and _is_open(values) and _all_equal(made.arguments.get(hint, []), values):
+            return self._reference(made, hint, at_start)
+        if same:
+            values = [first] * len(values)
+        symbols = [*symbols_of(first)]
         if same and not symbols:
-            return literal(values[0])
+            return literal(first)
         if not at_start and user is not None and (not same or any(name in self.dims for name in symbols)):
             found = self._from_shapes(made, values, user)
             if found is not None:
@@ -147,7 +163,10 @@ class Classes:
             return literal(values[0], lambda name: self._reference(made, name, at_start))
         if not at_start and any(code.unit in self._shared for code in made.codes):
             return self._argument(made, hint, values, made.passed)
-        name = self._argument(made, hint, values, made.arguments)
+        known = {*made.arguments}
+        name = self._argument(made, hint, values, made.arguments, hole.owner)
+        if hole.default and name not in known:
+            made.defaults[name] = hole.default
         if not at_start:
             self._remember(made, name)
         return self._reference(made, name, at_start)
@@ -163,14 +182,19 @@ class Classes:
             made.attributes.append(name)
 
     @staticmethod
-    def _argument(made: ClassCode, hint: str, values: list[Any], arguments: dict[str, list[Any]]) -> str:
+    def _argument(
+        made: ClassCode, hint: str, values: list[Any], arguments: dict[str, list[Any]], owner: str = ""
+    ) -> str:
         """Return the one of the arguments that has these values, a new one if there is none."""
         for name, others in arguments.items():
-            if len(others) == len(values) and all(
-                type(a) is type(b) and a == b for a, b in zip(others, values, strict=True)
-            ):
+            if _all_equal(others, values):
                 return name
+        first = next(value for value in values if value is not ANY)
+        values = [first if value is ANY else value for value in values]
         name = base = identifier(hint)
+        taken = {*made.arguments, *made.passed, *made.sizes}
+        if name in taken and owner and not owner.startswith(hint):
+            name = f"{owner}_{base}"
         number = 2
         while name in made.arguments or name in made.passed or name in made.sizes:
             name = numbered(base, number)
@@ -189,8 +213,34 @@ class Classes:
                     return f"\ue001{place}\ue002.shape[{axis}]"
         found = self._of_inputs(made, values)
         if found is None:
-            return None
+            return self._formula(made, values)
         return self._new_size(made, values[0], found)
+
+    def _formula(self, made: ClassCode, values: list[Any]) -> str | None:
+        """Return a size as a formula of the length of an axis of an input of the unit."""
+        calls = [place for place, value in enumerate(values) if value is not ANY]
+        values = [values[place] for place in calls]
+        if not all(isinstance(value, (int, Poly)) and not isinstance(value, bool) for value in values):
+            return None
+        if not any(isinstance(value, Poly) for value in values):
+            return None
+        names = {name for value in values for name in symbols_of(value) if name not in self.dims}
+        others = [(name, [_symbol(value, name) for value in values]) for name in names if _in_all(name, values)]
+        others += [(name, [its[place] for place in calls]) for name, its in made.arguments.items()]
+        for place, axis in _axes(made):
+            lengths = [_size_at(made.codes[call].unit.inputs[place], axis) for call in calls]
+            found = formula_of(values, lengths, others)
+            if found is None:
+                continue
+            formula, name = found
+            if not name.isdigit():
+                if name not in made.arguments:
+                    sizes = [dict(others)[name][0]] * len(made.codes)
+                    made.symbols[name] = self._argument(made, name, sizes, made.arguments)
+                self._remember(made, made.symbols.get(name, name))
+                name = self._reference(made, name, at_start=False)
+            return formula.format(a=self._new_size(made, lengths[0], (place, axis)), p=name)
+        return None
 
     def _of_inputs(self, made: ClassCode, values: list[Any]) -> tuple[int, int] | None:
         units = [code.unit for code in made.codes]
@@ -206,8 +256,8 @@ class Classes:
         for name, other in made.sizes.items():
             if other == found:
                 return name
-        symbols = [*symbols_of(value)]
-        name = base = identifier(symbols[0]) if len(symbols) == 1 and str(value) == symbols[0] else "size"
+        symbols = [name for name in symbols_of(value) if str(value) == name or name in self.dims]
+        name = base = identifier(symbols[0]) if len(symbols) == 1 else "size"
         number = 2
         while name in made.sizes or name in made.arguments or name in made.passed:
             name = numbered(base, number)
@@ -228,6 +278,19 @@ class Classes:
         return False
 
 
+def _equal(first: Any, second: Any) -> bool:
+    """Return True for equal values of one type, and for the value of a line that is left out."""
+    return first is ANY or second is ANY or (type(first) is type(second) and bool(first == second))
+
+
+def _all_equal(first: list[Any], second: list[Any]) -> bool:
+    return len(first) == len(second) and all(_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def _is_open(values: list[Any]) -> bool:
+    return any(value is ANY for value in values)
+
+
 def _symbol(value: Any, name: str) -> Poly:
     """Return the symbol of a name in a value, as a size."""
     found = next(found for found in _atoms(value) if found.name == name)
@@ -243,6 +306,18 @@ def _atoms(value: Any) -> set[Any]:
 def stored_name(made: ClassCode, name: str) -> str:
     """Return the attribute in which an argument is kept."""
     return f"n_{name}" if name in made.taken else name
+
+
+def _in_all(name: str, values: list[Any]) -> bool:
+    return all(name in {*symbols_of(value)} for value in values)
+
+
+def _axes(made: ClassCode) -> Iterator[tuple[int, int]]:
+    """Yield the axes of the inputs of a class whose lengths are formulas at some call, by place."""
+    for place, value in enumerate(made.code.unit.inputs):
+        for axis in range(0 if value is None else value.known_type.rank):
+            if any(isinstance(_size_at(code.unit.inputs[place], axis), Poly) for code in made.codes):
+                yield place, axis
 
 
 def _size_at(value: Any, axis: int) -> Any:
@@ -280,6 +355,31 @@ def inner_units(unit: Unit) -> Iterator[Unit]:
                 yield member
         elif isinstance(step, OpStep) and step.computed is not None:
             yield step.computed
+
+
+#: Rounds in which units of one block get one height; blocks that contain each other have none in common.
+_ROUNDS = 60
+
+
+def _leveled(heights: dict[Unit, int]) -> None:
+    """Raise the heights of units of a block to that of the highest, so that they are compared with one another."""
+    made = dict(heights)
+    for _ in range(_ROUNDS):
+        highest: dict[Any, int] = {}
+        for unit, height in made.items():
+            highest[_kind(unit)] = max(height, highest.get(_kind(unit), 0))
+        raised = {
+            unit: max(highest[_kind(unit)], 1 + max((made[inner] for inner in inner_units(unit)), default=-1))
+            for unit in made
+        }
+        if raised == made:
+            heights.update(made)
+            return
+        made = raised
+
+
+def _kind(unit: Unit) -> tuple[str, bool]:
+    return unit.base, unit.is_function
 
 
 def _measure(unit: Unit, heights: dict[Unit, int]) -> int:

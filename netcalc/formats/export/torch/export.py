@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,14 +11,15 @@ from netcalc.dims import Poly
 from netcalc.dims.atoms import UndecidedError
 from netcalc.dims.reals import RealFormula
 from netcalc.formats.export.torch.classes import ClassCode, Classes, stored_name
+from netcalc.formats.export.torch.conditions import checks
 from netcalc.formats.export.torch.expressions import annotation, identifier, literal, numbered
 from netcalc.formats.export.torch.forward import Forward
 from netcalc.formats.export.torch.grouping import grouped
 from netcalc.formats.export.torch.helpers import helper_texts
 from netcalc.formats.export.torch.layout import laid_out
-from netcalc.formats.export.torch.rules import HOLES
+from netcalc.formats.export.torch.rules import HOLES, with_options
 from netcalc.formats.export.torch.symbolic import symbolic_program
-from netcalc.formats.export.torch.units import Builder, Unit
+from netcalc.formats.export.torch.units import Builder, Unit, drops_samples
 from netcalc.ir import Program, Value
 from netcalc.request import Request
 
@@ -42,7 +44,7 @@ class _Module:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        unit = Builder(grouped).unit(program.main, program.name)
+        unit = Builder(grouped, varied=drops_samples(program.main)).unit(program.main, program.name)
         unit.is_function = False
         dims = frozenset(program.dims)
         self._classes = Classes(unit, program.name, dims)
@@ -109,9 +111,12 @@ class _Module:
 
     def _constructor(self, made: ClassCode, is_main: bool) -> list[str]:
         arguments = []
-        for name, values in made.arguments.items():
+        for name, values in sorted(made.arguments.items(), key=lambda item: item[0] in made.defaults and not is_main):
             default = f" = {literal(_default(values[0]))}" if is_main else ""
-            arguments.append(f"{name}: {annotation(values)}{default}")
+            if not is_main and name in made.defaults:
+                default = f" = {made.defaults[name]}"
+            kinds = [*values, ast.literal_eval(made.defaults[name])] if name in made.defaults else values
+            arguments.append(f"{name}: {annotation(kinds)}{default}")
         body: list[str] = []
         for name in made.attributes:
             body.append(f"self.{stored_name(made, name)} = {name}")
@@ -122,6 +127,8 @@ class _Module:
             body.insert(0, f"super().__init__({{{entries}}})")
         else:
             body.insert(0, "super().__init__()")
+            if is_main:
+                self._check(body, made)
             body += [_registered(name, fill.text(text)) for name, text in _with_parents(code.entries, code.own)]
         body += [
             fill.text(text).replace("{name}", name)
@@ -132,8 +139,13 @@ class _Module:
             return []
         lines = laid_out(f"def __init__({', '.join(['self', *arguments])}) -> None:", 4)
         for statement in body:
-            lines += laid_out(statement, 8)
+            lines += _statement(statement, 8)
         return lines
+
+    def _check(self, body: list[str], made: ClassCode) -> None:
+        """Add checks of the sizes to the statements of the constructor."""
+        for condition, message in checks(self._program.assumptions, {*made.symbols}):
+            body += [f"if {condition}:", f'    raise ValueError("{message}")']
 
     def _defaults(self, names: dict[Value, str]) -> list[str]:
         lines: list[str] = []
@@ -199,6 +211,7 @@ class _Filler:
 
     def __init__(self, made: ClassCode) -> None:
         self._texts = made.texts
+        self._holes = made.code.holes
 
     def text(self, text: str) -> str:
         """Return a text with the expressions behind its marks."""
@@ -210,6 +223,7 @@ class _Filler:
             alone = before.endswith(("(", ", ", "=", "[")) and (not after or after[0] in "),]")
             return its if alone or is_atomic(its) else f"({its})"
 
+        text = with_options(text, self._holes, self._texts)
         return HOLES.sub(filled, text)
 
 

@@ -15,6 +15,25 @@ from netcalc.dims.formulas import factors
 from netcalc.dims.polynomial import as_dim
 from netcalc.dims.reals import RealFormula, SymbolicReal
 
+
+class _Any:
+    """A value of a line that a call leaves out, which equals every value."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+#: The value of a line that a call leaves out.
+ANY: Any = _Any()
+
+
+class ModuleName(str):
+    """The name of a class of modules, as the value of an argument."""
+
+
 #: Function that returns the expression of a symbol by name.
 Names = Callable[[str], str]
 
@@ -77,6 +96,8 @@ def literal(value: Any, names: Names = identifier) -> str:
     if isinstance(value, (list, tuple)):
         inside = ", ".join(literal(item, names) for item in value)
         return f"({inside},)" if len(value) == 1 else f"({inside})"
+    if isinstance(value, ModuleName):
+        return str(value)
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return repr(value)
@@ -179,6 +200,8 @@ def annotation(values: list[Any]) -> str:
 def _kind(value: Any) -> str:
     if value is None:
         return "None"
+    if isinstance(value, ModuleName):
+        return "type[nn.Module]"
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, (int, Poly)):

@@ -10,7 +10,8 @@ from dataclasses import replace
 from netcalc.formats.export.torch.classes import ClassCode
 from netcalc.formats.export.torch.expressions import identifier, is_atomic, numbered
 from netcalc.formats.export.torch.layout import WIDTH
-from netcalc.formats.export.torch.rules import DEVICE, HOLES, INPUTS, MODULE
+from netcalc.formats.export.torch.merging import optional_runs
+from netcalc.formats.export.torch.rules import DEVICE, HOLES, INPUTS, MODULE, with_options
 from netcalc.formats.export.torch.unit_code import StepCode
 from netcalc.formats.export.torch.units import BorrowStep, CallStep, LoopStep, OpStep, Step
 from netcalc.ir import Value
@@ -32,7 +33,10 @@ class Forward:
         self._inline: dict[Value, tuple[StepCode, str]] = {}
         self.lines: list[str] = []
         self._left: Counter[Value] = Counter()
-        self._steps = [replace(code, text=self._filled(code.text)) for code in made.code.steps]
+        self._steps = [
+            replace(code, text=self._filled(code.text), condition=self._filled(code.condition))
+            for code in made.code.steps
+        ]
         #: Functions that statements call, which no value may hide.
         self._functions = {*made.code.helpers, *(its.name for its in made.code.classes), *made.passed}
         self._consumer: dict[Value, Step] = {}
@@ -51,8 +55,11 @@ class Forward:
             value = inputs[place]
             assert value is not None
             self.lines.append(f"{name} = {self._name[value]}.shape[{axis}]")
-        for code in self._steps:
-            self._step(code)
+        for run in optional_runs(self._steps):
+            if run[0].condition:
+                self._optional(run)
+            else:
+                self._step(run[0])
         results = []
         for value in self._unit.outputs:
             if value in self._inline and len(self._unit.outputs) == 1 and len(self._inline) == 1:
@@ -63,7 +70,7 @@ class Forward:
             self._flush()
             results = [self._name[value] for value in self._unit.outputs]
         last = self.lines[-1] if self.lines else ""
-        if len(results) == 1 and last.startswith(f"{results[0]} = "):
+        if len(results) == 1 and last.startswith(f"{results[0]} = ") and not last.startswith(" "):
             self.lines[-1] = f"return {last.partition(' = ')[2]}"
         else:
             self.lines.append(f"return {', '.join(results)}")
@@ -100,6 +107,31 @@ class Forward:
             self._inline.pop(used, None)
         self._assign(code, text)
 
+    def _optional(self, run: list[StepCode]) -> None:
+        """Write steps that are left out together, and what their results are without them."""
+        self._flush()
+        before, self.lines = self.lines, []
+        names = dict(self._name)
+        for code in run:
+            self._step(code)
+        self._flush()
+        inside, self.lines = self.lines, before
+        made = {code.step.outputs[0]: code for code in run}
+        kept: list[str] = []
+        for value in made:
+            reads = sum(value in other.step.inputs for other in run)
+            source = value
+            while source in made and made[source].passes is not None:
+                passed = made[source].step.inputs[made[source].passes or 0]
+                assert passed is not None
+                source = passed
+            if self._reads[value] > reads and source not in made and names[source] != self._name[value]:
+                kept.append(f"{self._name[value]} = {names[source]}")
+        conditions = dict.fromkeys(code.condition for code in run)
+        self.lines += [f"if {' and '.join(conditions)}:", *(f"    {line}" for line in inside)]
+        if kept:
+            self.lines += ["else:", *(f"    {line}" for line in kept)]
+
     def _may_wait(self, code: StepCode, value: Value, text: str) -> bool:
         """Return True for an expression that the next statement may contain."""
         consumer = self._consumer.get(value)
@@ -128,6 +160,7 @@ class Forward:
         return INPUTS.sub(named, code.text).replace(DEVICE, f"{next(iter(self._inputs.values()), '')}.device")
 
     def _filled(self, text: str) -> str:
+        text = with_options(text, self._made.code.holes, self._made.texts)
         return HOLES.sub(lambda match: self._hole(int(match[1]), match.string, match.end()), text)
 
     def _hole(self, number: int, text: str, end: int) -> str:
@@ -187,7 +220,13 @@ class Forward:
             | self._functions
         )
         first = next((v for v in code.step.inputs if v is not None), None)
+        if code.passes is not None and (passed := code.step.inputs[code.passes]) is not None:
+            name = self._name.get(passed, "")
+            if name.isidentifier() and name not in live and passed not in self._inputs:
+                return name
         explicit = self._label(value)
+        if explicit in self._made.taken and "out" not in live and self._is_summand(value):
+            return "out"
         if explicit and explicit not in live and len(code.step.outputs) > 1:
             return self._free(explicit, live)
         if first is not None and len(code.step.outputs) == 1:
@@ -227,6 +266,19 @@ class Forward:
         if value in self._unit.outputs:
             return True
         return self._reads[value] == 1 and consumer is not None and consumer.inputs[0] is value
+
+    def _is_summand(self, value: Value) -> bool:
+        """Return True for a value that is passed from step to step until it is added to another one."""
+        for _ in range(12):
+            consumer = self._consumer.get(value)
+            if self._reads[value] != 1 or not isinstance(consumer, OpStep) or len(consumer.outputs) != 1:
+                return False
+            if consumer.op.name == "add":
+                return consumer.inputs[0] is value
+            if consumer.inputs[0] is not value:
+                return False
+            value = consumer.outputs[0]
+        return False
 
     def _free(self, name: str, live: set[str]) -> str:
         taken = (

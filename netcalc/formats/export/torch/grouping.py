@@ -72,7 +72,7 @@ def _group(unit: Unit, first: str) -> None:
         return
     for step in inner:
         step.name = step.name[len(first) + 1 :] if step.name.startswith(f"{first}.") else step.name
-    group = Unit(first, tuple(needed), inner, results)
+    group = Unit(_base(unit, first, inner), tuple(needed), inner, results)
     if all(isinstance(step, LoopStep) and step.stem and step.name == inner[0].name for step in inner):
         for step in inner:
             step.name = first  # block1.block1-0 is the entry block1-0 of a ModuleDict block1
@@ -80,6 +80,14 @@ def _group(unit: Unit, first: str) -> None:
         return
     grouped(group)
     unit.steps = [*before, CallStep(first, group, tuple(needed), results), *rest]
+
+
+def _base(unit: Unit, first: str, inner: Sequence[Step]) -> str:
+    """Return the name of a group: for a number, the name of the unit around it and of its last module."""
+    if not first.isdigit():
+        return first
+    names = [step.name for step in inner if step.owns and step.name.isidentifier()]
+    return f"{unit.base}_{names[-1] if names else first}"
 
 
 def _is_placed(step: Step) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from netcalc.diagnostics import RuleError
-from netcalc.dims import Poly
 from netcalc.formats.export.torch.expressions import literal
 from netcalc.formats.export.torch.helpers import helper_names
 from netcalc.opdef import Operation, Param
@@ -22,16 +21,25 @@ from netcalc.tensor_type import TensorType
 
 #: Marks: a value of an attribute, an input, the module of the operation, the device of the first input.
 _HOLE, _INPUT, _END, MODULE, DEVICE = "\ue000", "\ue001", "\ue002", "\ue003", "\ue004"
+#: Marks around an option that is left out where its value is the default.
+_OPTION, _OPTION_END = "\ue005", "\ue006"
 HOLES = re.compile(f"{_HOLE}(\\d+){_END}")
 INPUTS = re.compile(f"{_INPUT}(\\d+){_END}")
+OPTIONS = re.compile(f"{_OPTION}([^{_OPTION}]*?{_HOLE}(\\d+){_END}){_OPTION_END}")
 
 
 class Hole(NamedTuple):
-    """A value that may differ between calls, with a name for it; ``at_start`` if the constructor needs it."""
+    """A value that may differ between calls, with a name for it; ``at_start`` if the constructor needs it.
+
+    An option has a ``default``, for which it is left out; its literal is the empty text for any other value. ``owner``
+    is the module that has the value.
+    """
 
     value: Any
     hint: str
     at_start: bool
+    default: str = ""
+    owner: str = ""
 
 
 @dataclass
@@ -129,14 +137,36 @@ class Call:
         """Return keyword arguments at the start of a module: values that differ from the defaults beside them."""
         parts = []
         for name, (value, default) in options.items():
-            if isinstance(value, Poly) or type(value) is not type(default) or value != default:
-                mark = self.sizes(value, name, at_start=True) if isinstance(value, tuple) else self.start(value, name)
-                parts.append(f", {name}={mark}")
+            if isinstance(value, (tuple, str)):
+                if type(value) is not type(default) or value != default:
+                    mark = (
+                        self.sizes(value, name, at_start=True) if isinstance(value, tuple) else self.start(value, name)
+                    )
+                    parts.append(f", {name}={mark}")
+                continue
+            mark = self.start(value, name)
+            self.holes[-1] = self.holes[-1]._replace(default=literal(default))
+            parts.append(option(name, mark))
         return "".join(parts)
 
     def param(self, name: str) -> Param | None:
         """Return a parameter of the operation by name; None if it has none."""
         return next((param for param in self.params if param.name == name), None)
+
+
+def with_options(text: str, holes: Sequence[Hole], texts: Sequence[str]) -> str:
+    """Return a text without the options whose values are the defaults, and without the marks around the others."""
+
+    def kept(match: re.Match[str]) -> str:
+        number = int(match[2])
+        return "" if texts[number] == holes[number].default else match[1]
+
+    return OPTIONS.sub(kept, text).replace("(, ", "(")
+
+
+def option(name: str, mark: str) -> str:
+    """Return an option of a call, to be left out for its default."""
+    return f"{_OPTION}, {name}={mark}{_OPTION_END}"
 
 
 #: A rule: the operation and its inputs to code.

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from netcalc.diagnostics import RuleError
-from netcalc.formats.export.torch.rules import HOLES, MODULE, Call, Emitted, Hole, rule_of
+from netcalc.formats.export.torch.expressions import ModuleName
+from netcalc.formats.export.torch.rules import HOLES, MODULE, Call, Emitted, Hole, option, rule_of
 from netcalc.formats.export.torch.units import BorrowStep, CallStep, LoopStep, OpStep, Step, Unit
 from netcalc.ir import Value
+
+#: Module without arguments, whose class may be an argument of the class around it.
+_ACTIVATION = re.compile(r"nn\.\w+\(\)")
 
 
 class Made(Protocol):
     """A class or function that units are calls of."""
 
     name: str
+    defaults: dict[str, str]
 
     def values_of(self, unit: Unit) -> Mapping[str, Any]:
         """Return the values of the arguments for one unit."""
@@ -28,13 +34,18 @@ class Made(Protocol):
 
 @dataclass
 class StepCode:
-    """Expression of a step; ``path`` is the attribute of its module, ``count`` the number of a loop's members."""
+    """Expression of a step; ``path`` is the attribute of its module, ``loop`` what a loop goes through.
+
+    A step with a ``condition`` is left out where that is false; its result is then the input ``passes``, if any.
+    """
 
     step: Step
     text: str
     path: str = ""
     loop: str = ""
     pattern: str = ""
+    condition: str = ""
+    passes: int | None = None
 
 
 @dataclass
@@ -70,7 +81,7 @@ class UnitCode:
             tuple((type(c.step).__name__, c.text, c.path, c.loop, places(c.step.inputs)) for c in self.steps),
             places(self.unit.outputs),
             tuple(value is not None for value in self.unit.inputs),
-            tuple(hole.at_start for hole in self.holes),
+            tuple((hole.at_start, hole.default) for hole in self.holes),
             self.is_dict,
         )
 
@@ -134,7 +145,8 @@ class Coder:
             return None
         emitted = Emitted(result) if isinstance(result, str) else result
         offset = len(code.holes)
-        code.holes += call.holes
+        owner = step.name.rpartition(".")[2]
+        code.holes += [hole._replace(owner=owner if owner.isidentifier() else "") for hole in call.holes]
         code.helpers += call.helpers
 
         def moved(text: str) -> str:
@@ -197,8 +209,16 @@ class Coder:
         if unit in self.class_of:
             its = self.class_of[unit]
             code.classes.append(its)
-            values = [self._hole(code, v, name, at_start=True) for name, v in its.values_of(unit).items()]
-            return f"{its.name}({', '.join(values)})"
+            marks = []
+            options = ""
+            for name, value in its.values_of(unit).items():
+                mark = self._hole(code, value, name, at_start=True)
+                if name in its.defaults:
+                    code.holes[-1] = code.holes[-1]._replace(default=its.defaults[name])
+                    options += option(name, mark)
+                else:
+                    marks.append(mark)
+            return f"{its.name}({', '.join(marks)}{options})"
         layers = self.layers(code, unit)
         assert layers is not None
         return f"nn.Sequential({', '.join(layers)})"
@@ -226,7 +246,11 @@ class Coder:
     def _layer(self, code: UnitCode, step: Step) -> str | None:
         if isinstance(step, OpStep) and step.computed is None:
             emitted = self.emitted(code, step)
-            return (emitted.layer or None) if emitted is not None and not emitted.own else None
+            if emitted is None or emitted.own or not emitted.layer:
+                return None
+            if _ACTIVATION.fullmatch(emitted.layer):
+                return f"{self._hole(code, ModuleName(emitted.layer[:-2]), 'activation', at_start=True)}()"
+            return emitted.layer
         units = [step.unit] if isinstance(step, CallStep) else [its for its, _ in getattr(step, "units", [])]
         if any(self._takes_more(unit) for unit in units):
             return None
@@ -333,6 +357,11 @@ class Coder:
         return ", ".join(parts) if star else f"[{', '.join(parts)}]"
 
     def _named_members(self, code: UnitCode, units: list[tuple[Unit, Any]], stem: str) -> str:
+        groups = self._groups(units)
+        if len(groups) == 1 and not (isinstance(groups[0][1], int) and groups[0][1] == 1):
+            unit, times = groups[0]
+            count = self._hole(code, times, "repeats", at_start=True)
+            return f'nn.ModuleDict({{f"{stem}{{i}}": {self.constructor(code, unit)} for i in range({count})}})'
         made = []
         number = 0
         for unit, times in units:

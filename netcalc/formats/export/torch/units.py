@@ -97,10 +97,14 @@ class Unit:
 
 
 class Builder:
-    """Units of the bodies of a program, each made once; ``group`` puts steps with common paths in inner units."""
+    """Units of the bodies of a program, each made once; ``group`` puts steps with common paths in inner units.
 
-    def __init__(self, group: Callable[[Unit], None]) -> None:
+    With ``varied``, whole samples are dropped with a probability that differs between layers, and one of 0 is kept.
+    """
+
+    def __init__(self, group: Callable[[Unit], None], *, varied: bool = False) -> None:
         self._group = group
+        self.varied = varied
         self._units: dict[int, Unit] = {}
         self._kept: list[Body] = []
 
@@ -124,6 +128,16 @@ def is_free(body: Body) -> bool:
 def drops(body: Body) -> bool:
     """Return True for a body with dropout, which depends on the mode of a module."""
     return any(drops(node.body) if isinstance(node, CallNode) else _probability(node.op) > 0 for node in body.nodes)
+
+
+def drops_samples(body: Body) -> bool:
+    """Return True for a body in which whole samples are dropped with some probability."""
+    return any(
+        drops_samples(node.body)
+        if isinstance(node, CallNode)
+        else node.op.name == "stochastic_depth" and _probability(node.op) > 0
+        for node in body.nodes
+    )
 
 
 def _probability(op: Any) -> float:
@@ -162,7 +176,7 @@ class _Expansion:
 
     def _add_operation(self, node: OpNode) -> None:
         inputs = self._inputs(node.inputs)
-        if is_identity(node):
+        if is_identity(node) and not (self._builder.varied and node.op.name == "stochastic_depth"):
             source = inputs[0]
             assert source is not None
             self._same[node.outputs[0]] = source

@@ -29,16 +29,20 @@ from netcalc.dims.work import spend_terms
 
 
 class Poly:
-    """Integer polynomial in canonical form: immutable, hashable, and equal to another if their forms are equal."""
+    """Integer polynomial in canonical form: immutable, hashable, and equal to another if their forms are equal.
 
-    __slots__ = ("_bounds", "_hash", "_terms", "_text", "weight")
+    Its terms are put in order when they are first read, which few intermediate results are.
+    """
+
+    __slots__ = ("_bounds", "_hash", "_is_ordered", "_terms", "_text", "weight")
 
     def __init__(self, terms: Terms) -> None:
         #: Number of terms, including the terms of sizes inside atoms.
         self.weight = weight_of(terms)
         spend_terms(self.weight)
-        self._terms: Terms = dict(sorted(terms.items(), key=_order))
-        self._hash = hash(tuple(self._terms.items()))
+        self._terms = terms
+        self._is_ordered = len(terms) == 1
+        self._hash: int | None = None
         self._bounds: Interval | None = None
         self._text: str | None = None
 
@@ -104,6 +108,8 @@ class Poly:
         return same or (isinstance(other, (int, Poly)) and note_difference(self, other))
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._terms.items()))
         return self._hash
 
     def __lt__(self, other: Dim) -> bool:
@@ -158,20 +164,27 @@ class Poly:
         """Return a lower and an upper bound, every named size being within its limits."""
         if self._bounds is None:
             with unnoted():
-                self._bounds = bounds_of_terms(self._terms)
+                self._bounds = bounds_of_terms(self._ordered())
         return self._bounds
 
     def monomials(self) -> Iterator[tuple[Monomial, int]]:
         """Yield the terms as (atoms with powers, coefficient)."""
-        return iter(self._terms.items())
+        return iter(self._ordered().items())
+
+    def _ordered(self) -> Terms:
+        """Return the terms in their order."""
+        if not self._is_ordered:
+            self._terms = dict(sorted(self._terms.items(), key=_order))
+            self._is_ordered = True
+        return self._terms
 
     def __str__(self) -> str:
         if self._text is None:
-            self._text = text_of(self._terms)
+            self._text = text_of(self._ordered())
         return self._text
 
     def __format__(self, spec: str) -> str:
-        return text_of(self._terms, lambda number: format(number, spec)) if spec else str(self)
+        return text_of(self._ordered(), lambda number: format(number, spec)) if spec else str(self)
 
     def __repr__(self) -> str:
         return f"Poly({self})"

@@ -119,6 +119,8 @@ def _factors(monomial: Monomial, coefficient: int) -> tuple[dict[str, int], int]
 
 
 def _times(m1: Monomial, m2: Monomial) -> Monomial:
+    if not m1 or not m2:
+        return m1 or m2
     powers: dict[Atom, int] = dict(m1)
     for atom, power in m2:
         powers[atom] = powers.get(atom, 0) + power

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from time import process_time
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, TooLargeError
 from netcalc.limits import MAX_TERMS, MAX_WORK
 
-_work: ContextVar[_Work | None] = ContextVar("work", default=None)
+_work: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
-class _Work:
-    """Steps that were counted, and the limits of these and of the processor's time in seconds."""
+class Work:
+    """Steps that were counted, and their limit."""
 
-    __slots__ = ("most", "steps", "until")
+    __slots__ = ("most", "steps")
 
-    def __init__(self, most: int, until: float) -> None:
-        self.steps, self.most, self.until = 0, most, until
+    def __init__(self, most: int) -> None:
+        self.steps, self.most = 0, most
 
 
 @contextmanager
-def limited_work(most: int = MAX_WORK, until: float = math.inf) -> Iterator[None]:
-    """Count the work inside; TooLargeError (E003) is raised where it is more steps than ``most``.
-
-    It is also raised where the processor's time of the process is later than ``until``.
-    """
-    token = _work.set(_Work(most, until))
+def limited_work(most: int = MAX_WORK) -> Iterator[Work]:
+    """Count the work inside; TooLargeError (E003) is raised where it is more steps than ``most``."""
+    work = Work(most)
+    token = _work.set(work)
     try:
-        yield
+        yield work
     finally:
         _work.reset(token)
 
@@ -45,8 +41,6 @@ def spend(steps: int) -> None:
     if work.steps > work.most:
         message = f"the expressions and symbolic sizes of the spec take over {work.most:,} steps"
         raise TooLargeError(Diagnostic(MAX_WORK.code, message))
-    if work.until != math.inf and process_time() > work.until:
-        raise TooLargeError(Diagnostic(MAX_WORK.code, "the expressions and symbolic sizes of the spec take too long"))
 
 
 def spend_terms(terms: int) -> None:

@@ -27,8 +27,6 @@ _SHARE, _START = 0.2, 0.2
 #: Time of a form before one was made, in times of a single point.
 _FORM_OF_SINGLES = 5
 
-#: Seconds of an attempt to make a form, and its share of the time of the single points that may have the form.
-_LONGEST, _SHARE_OF_WAITING = 2.0, 0.25
 #: Time that an attempt is expected to take, in times of one that was ended.
 _OF_ENDED = 4
 
@@ -158,8 +156,7 @@ class Forms:
             family.misses[values] = family.misses.get(values, 0) + 1
             if not self._pays(family, values, len(places)):
                 continue
-            longest = max(self._allowed, _LONGEST, _SHARE_OF_WAITING * len(places) * self._single_time.value)
-            made = self._made(points, first, fixed, counted, longest)
+            made = self._made(points, first, fixed, counted)
             if isinstance(made, Late):
                 continue
             if not isinstance(made, Form) and any(family.forms.values()):
@@ -213,9 +210,9 @@ class Forms:
         return places[~held]
 
     def _made(
-        self, points: _Points, place: int, fixed: Sequence[int], counted: Sequence[int], longest: float
+        self, points: _Points, place: int, fixed: Sequence[int], counted: Sequence[int]
     ) -> Form | Open | Late | None:
-        """Return the form at a point whose figures are known, made in at most so many seconds."""
+        """Return the form at a point whose figures are known."""
         start = process_time()
         group, settings = points.group, dict(points.settings)
         for leaf, column in zip(group.leaves, group.columns, strict=True):
@@ -223,7 +220,7 @@ class Forms:
         leaves = [leaf for index, leaf in enumerate(group.leaves) if index not in fixed]
         assert self._counting is not None
         point = Counted({**self._settings, **settings}, counted)
-        form = form_of(self._counting, point, leaves, self._way, longest)
+        form = form_of(self._counting, point, leaves, self._way)
         if isinstance(form, Form):
             self._way = form.way
         taken = process_time() - start

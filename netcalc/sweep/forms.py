@@ -11,11 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import count
-from math import inf
-from time import process_time
 from typing import Any, NamedTuple
 
-from netcalc.diagnostics import NetcalcError
+from netcalc.diagnostics import NetcalcError, TooLargeError
 from netcalc.dims import (
     Assumption,
     Dim,
@@ -43,6 +41,8 @@ from netcalc.sweep.straight import Straight
 
 #: Limits on numbers are not near below these: of iterations, and of other sizes.
 MOST_COUNT, MOST_SIZE = 1 << 14, 1 << 26
+#: Steps of work of an attempt to make a form.
+_MOST_WORK = 1_000_000
 
 #: Least value of sizes that are neither strides nor kernels: rules decide more about them.
 _USUAL = 3
@@ -68,7 +68,7 @@ class Open(NamedTuple):
 
 
 class Late(NamedTuple):
-    """An attempt that was ended because of its time."""
+    """An attempt that was ended because of its work."""
 
 
 class Form:
@@ -110,7 +110,7 @@ class Counted(NamedTuple):
 
 
 def form_of(
-    counting: Counting, point: Counted, leaves: Sequence[Leaf], first: int = 0, seconds: float = inf
+    counting: Counting, point: Counted, leaves: Sequence[Leaf], first: int = 0, most: int = _MOST_WORK
 ) -> Form | Open | Late | None:
     """Return the form of the figures at a point, or the integers that cannot stay open in it; None without either.
 
@@ -119,9 +119,8 @@ def form_of(
         point: the point.
         leaves: integers that become symbols.
         first: the way that is tried before the others.
-        seconds: time of the processor after which :class:`Late` is returned in place of all but a form.
+        most: steps of work after which :class:`Late` is returned.
     """
-    until = process_time() + seconds
     found: Open | None = None
     values = [_at(point.settings, leaf.place) for leaf in leaves]
     usual = [_usual(*each, counting.counts) for each in zip(leaves, values, strict=True)]
@@ -134,19 +133,20 @@ def form_of(
     ]
     for way in (first, *(number for number in range(len(ways)) if number != first)):
         keeping, tried = ways[way]
-        with keeping():
-            made = _form_of(counting, point, tried, until)
+        with keeping(), limited_work(most) as work:
+            made = _form_of(counting, point, tried)
         if isinstance(made, Form):
             made.way = way
             return made
-        if process_time() > until:
+        most -= work.steps
+        if most < 0:
             return Late()
         if isinstance(made, Open) and (found is None or len(made.places) < len(found.places)):
             found = made
     return found
 
 
-def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf], until: float) -> Form | Open | None:
+def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf]) -> Form | Open | None:
     """Return what :func:`form_of` returns, with real numbers as the context keeps them."""
     prefix = f"s{next(_numbers)}_"
     symbols = {leaf.place: (f"{prefix}{index}", leaf.least) for index, leaf in enumerate(leaves)}
@@ -158,8 +158,7 @@ def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf], until: 
     ]
     symbols = {place: held for place, held in symbols.items() if held[1]}
     try:
-        work = limited_work(until=until)
-        with sketches_apart(), differences() as different, followed(), assumptions() as assumed, work:
+        with sketches_apart(), differences() as different, followed(), assumptions() as assumed:
             program, limits = _traced(counting, point.settings, symbols)
             if program is None:
                 return None
@@ -171,6 +170,8 @@ def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf], until: 
         least = [_least(*symbols[leaf.place]) for leaf in leaves if leaf.least > 1]
         straight = Straight(names, [*fixed, *least, *claims], figures)
         got = straight.at([_at(point.settings, leaf.place) for leaf in leaves])
+    except TooLargeError:
+        return None
     except (NetcalcError, ValueError, TypeError, ArithmeticError) as error:
         known = {name: place for place, (name, _) in symbols.items()}
         found = tuple(known[word] for word in dict.fromkeys(_SYMBOL.findall(_message(error))) if word in known)

@@ -190,8 +190,9 @@ class Convention(NamedTuple):
             return self.declared(declared)
         parts, rule = self._forward(node, terms, training, backward, place)
         macs, flops = _sums(parts)
-        remark = rule.bug if rule is not None and (flops != 0 or not rule.macs) else ""
-        return Counted(macs, flops, flops == 0 and any(term.count != 0 for term in terms), remark)
+        is_none = _is_none(flops)
+        remark = rule.bug if rule is not None and not (is_none and rule.macs) else ""
+        return Counted(macs, flops, is_none and not all(_is_none(term.count) for term in terms), remark)
 
     def parts(
         self,
@@ -216,7 +217,7 @@ class Convention(NamedTuple):
             return Counted(0, work.flops, gap="MACs")
         others = 0 if work.flops is None else work.flops - work.macs * _DECLARED_PER_MAC
         flops = work.macs * self.per_mac + (others if self.forward.kinds.get("add") else 0)
-        return Counted(work.macs, flops, flops == 0 and (work.macs != 0 or others != 0))
+        return Counted(work.macs, flops, _is_none(flops) and not (_is_none(work.macs) and _is_none(others)))
 
     def counts_update(self, terms: Sequence[Term]) -> Counted:
         """Return the work of an update of parameters under the convention, from the terms of its work."""
@@ -296,6 +297,11 @@ class Convention(NamedTuple):
 
     def _count(self, term: Term) -> Dim:
         return term.count_of_elements if self.by_element else term.count
+
+
+def _is_none(count: Dim) -> bool:
+    """Return True for no work; a formula is that of some work, also if it is 0 at some sizes."""
+    return isinstance(count, int) and count == 0
 
 
 def _sums(parts: Iterable[Part]) -> tuple[Dim, Dim]:

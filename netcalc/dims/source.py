@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from netcalc.dims.atoms import Atom, Call, Operand, Symbol, bounds_of
 from netcalc.dims.order import Assumption
 from netcalc.dims.polynomial import Dim, as_dim
@@ -20,6 +22,7 @@ def source(dim: Dim) -> str:
     return f"({' + '.join(terms)})"
 
 
+@lru_cache(maxsize=10_000)
 def certain(claim: Assumption) -> bool:
     """Return True if a relation holds for all sizes within their limits."""
     return claim.within(bounds_of(as_dim(claim.left) - as_dim(claim.right))) is True

@@ -88,11 +88,11 @@ def _peak(name: ExecutionName, program: Program, evaluate: Callable[[Program], A
     one then.
     """
     symbols = _symbols(program)
-    defaults = {symbol.name: symbol.default for symbol in symbols if symbol.default is not None}
+    defaults = {symbol.name: symbol.example for symbol in symbols if symbol.example is not None}
     general = defaults | {
         symbol.name: -(-max(2, symbol.least) // symbol.multiple) * symbol.multiple
         for symbol in symbols
-        if symbol.default is not None and symbol.default < 2 and symbol.most is None
+        if symbol.example is not None and symbol.example < 2 and symbol.most is None
     }
     try:
         number = evaluate(_AtSizes(lambda size: size.at({})).program(program, ())).peak

@@ -18,7 +18,7 @@ Each module imports only earlier ones: ``intervals``, ``work``, ``atoms``, ``arr
 ``extremes``, ``order``, ``polynomial``, ``functions``, ``reals``.
 """
 
-from netcalc.dims.atoms import Symbol, UndecidedError, bounds_of, value_at
+from netcalc.dims.atoms import Symbol, UndecidedError, bounds_of, examples, value_at
 from netcalc.dims.functions import (
     assumed_divisors,
     at_least,
@@ -40,7 +40,9 @@ from netcalc.dims.functions import (
 )
 from netcalc.dims.order import (
     Assumption,
+    Claims,
     assumptions,
+    claims_of,
     differences,
     followed,
     formulas_kept,
@@ -65,6 +67,7 @@ from netcalc.dims.work import limited_work, spend
 
 __all__ = [
     "Assumption",
+    "Claims",
     "Dim",
     "Poly",
     "RealFormula",
@@ -79,11 +82,13 @@ __all__ = [
     "ceil_div",
     "ceil_log2",
     "claimed",
+    "claims_of",
     "default_of",
     "differences",
     "divided",
     "equal",
     "exact_div",
+    "examples",
     "followed",
     "formulas_kept",
     "has_reals",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, written
@@ -35,6 +37,19 @@ class Symbolic(Protocol):
 
 
 Operand: TypeAlias = int | Symbolic
+
+
+_examples: ContextVar[Mapping[str, int]] = ContextVar("_examples", default={})  # noqa: B039 - never changed
+
+
+@contextmanager
+def examples(sizes: Mapping[str, int]) -> Iterator[None]:
+    """Take these values for named sizes without a default inside the block."""
+    token = _examples.set(sizes)
+    try:
+        yield
+    finally:
+        _examples.reset(token)
 
 
 def value_at(dim: Operand, sizes: Mapping[str, int]) -> int:
@@ -76,12 +91,19 @@ class Symbol(NamedTuple):
             UndecidedError: there is neither a value nor a default.
             NetcalcError: E502 the value is no multiple of ``multiple``.
         """
-        value = sizes.get(self.name, self.default)
+        value = sizes.get(self.name)
+        if value is None:
+            value = self.example
         if value is None:
             raise UndecidedError(f"the size of {self.name!r} is not known")
         if value % self.multiple:
             raise NetcalcError(Diagnostic("E502", f"{self.name} {self.refusal(value)}"))
         return value // self.multiple
+
+    @property
+    def example(self) -> int | None:
+        """The default, or the value inside a block of :func:`examples`; None without either."""
+        return _examples.get().get(self.name) if self.default is None else self.default
 
     def symbols(self) -> set[Symbol]:
         """Return the named size as a set."""

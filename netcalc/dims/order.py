@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from netcalc.dims.atoms import Operand, UndecidedError, value_at
 from netcalc.dims.intervals import Interval
+
+_T = TypeVar("_T")
 
 #: Comparisons by size.
 RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
@@ -66,7 +68,23 @@ class Assumption(NamedTuple):
         return ends.pop() if len(ends) == 1 else None
 
 
-_noted: ContextVar[list[Assumption] | None] = ContextVar("_noted", default=None)
+class _Notes(list[Assumption]):
+    """Assumptions in order, each once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: set[Any] = set()
+
+    def add(self, claim: Assumption) -> None:
+        """Add an assumption, unless there is one of the same form; real numbers are compared as formulas."""
+        sides = (str(side) if isinstance(side, float) else side for side in (claim.left, claim.right))
+        form = (claim.relation, *sides)
+        if form not in self._known:
+            self._known.add(form)
+            self.append(claim)
+
+
+_noted: ContextVar[_Notes | None] = ContextVar("_noted", default=None)
 
 _values: ContextVar[bool] = ContextVar("_values", default=False)
 
@@ -80,7 +98,7 @@ _differences: ContextVar[list[Assumption] | None] = ContextVar("_differences", d
 @contextmanager
 def assumptions() -> Iterator[list[Assumption]]:
     """Collect the assumptions made inside the block, in order and without duplicates."""
-    notes: list[Assumption] = []
+    notes = _Notes()
     token = _noted.set(notes)
     try:
         yield notes
@@ -97,6 +115,38 @@ def differences() -> Iterator[list[Assumption]]:
         yield noted
     finally:
         _differences.reset(token)
+
+
+class Claims(NamedTuple):
+    """Relations that a result relies on: what was assumed, and sizes that were found to be different."""
+
+    assumed: tuple[Assumption, ...] = ()
+    different: tuple[Assumption, ...] = ()
+
+    def hold(self) -> bool:
+        """Return True if all hold at the default sizes."""
+        return all(claim.holds({}) for claim in (*self.assumed, *self.different))
+
+    def note(self) -> None:
+        """Add them to those of the blocks of :func:`assumptions` and :func:`differences`."""
+        record(self.assumed)
+        if (noted := _differences.get()) is not None:
+            noted.extend(self.different)
+
+
+def claims_of(make: Callable[[], _T]) -> tuple[_T, Claims]:
+    """Return the result of a function, and what it relies on, which is noted, also if the function fails."""
+    claims = Claims()
+    compared: AbstractContextManager[list[Assumption]] = differences() if is_traced() else nullcontext([])
+    try:
+        with assumptions() as assumed, compared as different:
+            try:
+                result = make()
+            finally:
+                claims = Claims(tuple(assumed), tuple(different))
+    finally:
+        claims.note()
+    return result, claims
 
 
 @contextmanager
@@ -220,8 +270,8 @@ def _record_assumption(claim: Assumption) -> None:
     notes = _noted.get()
     token = _differences.set(None)  # whether two claims are one says nothing about their sizes
     try:
-        if notes is not None and not any(map(claim.is_same, notes)):
-            notes.append(claim)
+        if notes is not None:
+            notes.add(claim)
     finally:
         _differences.reset(token)
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from netcalc.bounded_cache import BoundedCache
-from netcalc.dims import Poly
+from netcalc.dims import Claims, Poly
 from netcalc.ir import Body
 from netcalc.spec.cursor import Cursor
 from netcalc.spec.patches import Pending
@@ -54,7 +54,8 @@ class CachedBody(NamedTuple):
 
     ``lines`` and ``tensors`` are the numbers of its own; ``inner`` are the bodies of the blocks that its lines call,
     ``anonymous`` the bodies of repeats and computed buffers, ``called`` the blocks that they name, and
-    ``depth`` is the number of calls and iterations nested in it.  ``found`` are the blocks that their names stand for,
+    ``depth`` is the number of calls and iterations nested in it, and ``claims`` are what it relies on where sizes are
+    symbolic.  ``found`` are the blocks that their names stand for,
     by name and file, None for the spec's own.  ``notes`` are those of a witness on their lines, and the bodies of
     blocks among them, in order; None if there was no witness.
     """
@@ -70,6 +71,7 @@ class CachedBody(NamedTuple):
     depth: int
     found: Mapping[tuple[str, Any], Cursor | None]
     notes: tuple[Any, ...] | None
+    claims: Claims = Claims()
 
 
 class RecentBodies(BoundedCache[CachedBody]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import Diagnostic
-from netcalc.dims import Assumption, assumptions, record
+from netcalc.dims import Claims, claims_of, keeps_formulas
 from netcalc.ir import Body, InitRule, Node, Value
 from netcalc.limits import MAX_BLOCK_DEPTH, MAX_LINES, MAX_TENSORS
 from netcalc.opdef import Context
@@ -25,6 +25,10 @@ from netcalc.spec.reporter import LineBudget, Reporter
 from netcalc.spec.same_body import DistinctBodies, Structure, are_sketches_apart
 from netcalc.spec.scope import PartialBody, Scope
 from netcalc.spec.settings import Settings
+
+#: Bodies of one key that are kept for different claims.
+_MOST_ALIKE = 8
+_NONE = Claims()
 
 
 class Watch(Protocol):
@@ -59,7 +63,7 @@ class Elaboration:
         self.expansion = Expansion(self.reporter)
         self.bodies: dict[BodyKey, Body] = {}
         self._distinct_bodies = DistinctBodies()
-        self._assumed: dict[BodyKey, Sequence[Assumption]] = {}  # in the bodies of this program
+        self._claims: dict[BodyKey, Claims] = {}  # of bodies of this program with symbolic sizes
         self._kept: dict[BodyKey, CachedBody] = {}  # stored bodies, by the keys of bodies of this program
         self._records: list[Record] = []  # of the bodies being elaborated, outermost first
         self.patches = patches_of(loaded.cursor)
@@ -69,7 +73,7 @@ class Elaboration:
         self.frozen = False  # True while the parameters that are made are not trained
         self.initializers: dict[InitRule, None] = {}  # by pattern; they precede the spec's own
         self._store: BoundedCache[CachedBody] = loaded.kept if loaded.blocks else BODIES
-        self._sketches = True
+        self._sketches, self._keeps_claims = True, False
         self.may_count = False  # True for a sketch with symbolic numbers of iterations
         self.watch: Watch | None = None
         self._witnessed: set[int] = set()  # kept bodies whose lines the witness has seen
@@ -117,12 +121,16 @@ class Elaboration:
     def body(self, key: BodyKey) -> Body | None:
         """Return the body of a block, of this elaboration or kept from another one; None if there is none."""
         body = self.bodies.get(key)
-        if body is None and (name := self._name(key)) is not None:
+        for name in () if body is not None else self._names(key):
             entry = self._store.get(name)
-            if entry is not None and len(self.reporter.chain) + entry.depth <= MAX_BLOCK_DEPTH and self._adopt(entry):
+            if entry is None:
+                break
+            is_near = len(self.reporter.chain) + entry.depth > MAX_BLOCK_DEPTH
+            if not is_near and entry.claims.hold() and self._adopt(entry):
                 body = entry.body
+                break
         if body is not None:
-            record(self._assumed.get(key, ()))
+            self._claims.get(key, _NONE).note()
             entry = self._kept.get(key)
             if self._records:
                 self._records[-1].note(entry)
@@ -148,19 +156,18 @@ class Elaboration:
         made = Record(lines, tensors, len(reporter.diagnostics))
         start = reporter.deepest = len(reporter.chain)
         self._records.append(made)
-        assumed: Sequence[Assumption] = ()
         try:
-            with assumptions() as assumed:
-                body = elaborate()
+            body, claims = claims_of(elaborate)
         finally:
             self._records.pop()
             depth, reporter.deepest = reporter.deepest - start, max(outer, reporter.deepest)
-            record(assumed)
-        if assumed:
-            self._assumed[key] = assumed
+        if any(claims):
+            self._claims[key] = claims
         structure = Structure(body)
         self.bodies[key] = body = self._distinct_bodies.distinct(body, structure)
-        name = self._name(key)
+        name = next(
+            (name for name in self._names(key) if self._store.get(name) is None or not self._keeps_claims), None
+        )
         if name is not None and made.lasting and made.errors == len(reporter.diagnostics):
             stored = CachedBody(
                 key,
@@ -174,6 +181,7 @@ class Elaboration:
                 depth,
                 made.found,
                 None if self.watch is None else tuple(made.notes),
+                claims,
             )
             self._kept[key] = self._store.put(name, stored, 1 + len(body.nodes))
             self._witnessed.add(id(self._kept[key]))
@@ -206,6 +214,12 @@ class Elaboration:
     def for_sketch(self) -> None:
         """Prepare for a sketch: store no bodies, use no sketches, allow symbolic numbers of iterations."""
         self._surroundings, self._sketches, self.may_count = None, False, True
+
+    def for_form(self, store: BoundedCache[CachedBody]) -> None:
+        """Prepare for a form: use and store bodies with symbolic sizes, whose claims hold at the default sizes."""
+        self.for_sketch()
+        if not self.loaded.blocks:
+            self._store, self._surroundings, self._keeps_claims = store, keeps_formulas(), True
 
     def take(self, key: BodyKey, body: Body) -> Body:
         """Return the body of a block from a sketch, or an equal one of this elaboration; it is kept."""
@@ -244,6 +258,13 @@ class Elaboration:
         if self._records:
             self._records[-1].lasting = False
 
+    def _names(self, key: BodyKey) -> list[Any]:
+        """Return the keys of a body among those that are kept: several where bodies differ in their claims."""
+        name = self._name(key)
+        if name is None:
+            return []
+        return [(name, number) for number in range(_MOST_ALIKE)] if self._keeps_claims else [name]
+
     def _name(self, key: BodyKey) -> Any:
         """Return the key of a body among those that are kept; None if it is not kept."""
         if key.patches or self._surroundings is None:
@@ -277,6 +298,8 @@ class Elaboration:
         self.expansion.tensors += stored.tensors
         self.called |= stored.called
         self.bodies[stored.key], self._kept[stored.key] = stored.body, stored
+        if any(stored.claims):
+            self._claims[stored.key] = stored.claims
         if self._records:
             self._records[-1].lines += stored.lines
             self._records[-1].tensors += stored.tensors

@@ -92,7 +92,7 @@ class Forms:
         dtype = request.dtype or document.checkpoint.dtype
         ctx = Context(training=request.mode == "train", dtype=document.dtype if dtype is None else float_type(dtype))
         source = request.source
-        self._counting = None if count is None else Counting(source, counts_in(source.cursor.data), ctx, count)
+        self._counting = None if count is None else Counting.of(source, counts_in(source.cursor.data), ctx, count)
         self._settings = request.settings
         self._families: BoundedCache[_Family] = BoundedCache(_MOST_STRUCTURES)
         self._kept = 0

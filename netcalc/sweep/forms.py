@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import count
 from typing import Any, NamedTuple
 
+from netcalc.bounded_cache import BoundedCache
 from netcalc.diagnostics import NetcalcError, TooLargeError
 from netcalc.dims import (
     Assumption,
@@ -20,6 +20,7 @@ from netcalc.dims import (
     Poly,
     assumptions,
     differences,
+    examples,
     followed,
     formulas_kept,
     limited_work,
@@ -29,6 +30,7 @@ from netcalc.dims import (
 from netcalc.ir import Body, CallNode, Program
 from netcalc.ir.paths import path_collisions
 from netcalc.opdef import Context
+from netcalc.spec.body_cache import CachedBody
 from netcalc.spec.document import DimDecl
 from netcalc.spec.elaborate import main_body, work_notes
 from netcalc.spec.elaboration import Elaboration
@@ -49,9 +51,9 @@ _USUAL = 3
 #: Numbers less than this are often divisors of sizes, of which forms become long.
 _SMALL = 17
 #: Names of symbols in messages.
-_SYMBOL = re.compile(r"s\d+_\d+")
-
-_numbers = count()
+_SYMBOL = re.compile(r"s\d+_\d+_\w+")
+#: Nodes of the bodies that are kept for other forms.
+_MOST_NODES = 8_000
 
 
 class Leaf(NamedTuple):
@@ -89,12 +91,21 @@ class Counting(NamedTuple):
         counts: names on which numbers of iterations depend.
         ctx: mode and element type.
         figures_of: function that counts a program.
+        bodies: bodies of blocks with symbolic sizes, which forms share.
     """
 
     loaded: Loaded
     counts: frozenset[str]
     ctx: Context
     figures_of: Callable[[Program], Sequence[Dim]]
+    bodies: BoundedCache[CachedBody]
+
+    @classmethod
+    def of(
+        cls, loaded: Loaded, counts: frozenset[str], ctx: Context, figures_of: Callable[[Program], Sequence[Dim]]
+    ) -> Counting:
+        """Return it with no bodies yet."""
+        return cls(loaded, counts, ctx, figures_of, BoundedCache(_MOST_NODES))
 
 
 class Counted(NamedTuple):
@@ -148,9 +159,9 @@ def form_of(
 
 def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf]) -> Form | Open | None:
     """Return what :func:`form_of` returns, with real numbers as the context keeps them."""
-    prefix = f"s{next(_numbers)}_"
-    symbols = {leaf.place: (f"{prefix}{index}", leaf.least) for index, leaf in enumerate(leaves)}
+    symbols = {leaf.place: (_name(leaf), leaf.least) for leaf in leaves}
     names = [name for name, _ in symbols.values()]
+    values = {name: _at(point.settings, place) for place, (name, _) in symbols.items()}
     fixed = [
         Assumption(symbol(symbols[leaf.place][0], None, 0), "==", _at(point.settings, leaf.place))
         for leaf in leaves
@@ -158,18 +169,23 @@ def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf]) -> Form
     ]
     symbols = {place: held for place, held in symbols.items() if held[1]}
     try:
-        with sketches_apart(), differences() as different, followed(), assumptions() as assumed:
+        with sketches_apart(), differences() as different, followed(), assumptions() as assumed, examples(values):
             program, limits = _traced(counting, point.settings, symbols)
             if program is None:
                 return None
+            before = {*assumed, *different}
             figures = [*counting.figures_of(program)]
+            if any(claim not in before and not _is_certain(claim) for claim in (*assumed, *different)):
+                counting.bodies.clear()  # costs that are kept with them rely on more
             apart = _paths_apart(program)
-        claims = [claim for claim in dict.fromkeys((*limits, *apart, *assumed, *different)) if not _is_certain(claim)]
-        if any(not claim.names() <= set(names) for claim in claims):
+        open_claims = [
+            claim for claim in dict.fromkeys((*limits, *apart, *assumed, *different)) if not _is_certain(claim)
+        ]
+        if any(not claim.names() <= set(names) for claim in open_claims):
             return None
         least = [_least(*symbols[leaf.place]) for leaf in leaves if leaf.least > 1]
-        straight = Straight(names, [*fixed, *least, *claims], figures)
-        got = straight.at([_at(point.settings, leaf.place) for leaf in leaves])
+        straight = Straight(names, [*fixed, *least, *open_claims], figures)
+        got = straight.at(list(values.values()))
     except TooLargeError:
         return None
     except (NetcalcError, ValueError, TypeError, ArithmeticError) as error:
@@ -177,6 +193,11 @@ def _form_of(counting: Counting, point: Counted, leaves: Sequence[Leaf]) -> Form
         found = tuple(known[word] for word in dict.fromkeys(_SYMBOL.findall(_message(error))) if word in known)
         return Open(found) if found else None
     return Form(straight) if got is not None and list(got) == list(point.figures) else None
+
+
+def _name(leaf: Leaf) -> str:
+    """Return the name of the symbol of an integer, which is the same in all forms: bodies with it are shared."""
+    return f"s{len(leaf.place)}_{leaf.least}_{'__'.join(map(str, leaf.place))}"
 
 
 def _usual(leaf: Leaf, value: int, counts: frozenset[str]) -> Leaf:
@@ -210,14 +231,14 @@ def _traced(
     loaded, ctx = counting.loaded, counting.ctx
     values = {name: _with_symbols(value, (name,), symbols) for name, value in settings.items()}
     own = _Symbolic(loaded, settings, {name: value for name, value in values.items() if _is_open(value)})
-    limits = list(_limits(loaded, own, settings, symbols, counting.counts))
+    limits = list(_limits(loaded, own, symbols, counting.counts))
     unmet, undefined = unmet_by_settings(loaded.cursor, loaded.label, own, settings)
     if undefined:
         raise NetcalcError(undefined)
     for name in own:
         own[name]  # for its errors
     elaboration = Elaboration(loaded, own, ctx, elaborate_lines)
-    elaboration.for_sketch()
+    elaboration.for_form(counting.bodies)
     if unmet or elaboration.patches:
         return None, ()
     main = main_body(elaboration)
@@ -275,14 +296,13 @@ class _Symbolic(Settings):
 def _limits(
     loaded: Loaded,
     own: Settings,
-    settings: Mapping[str, Any],
     symbols: Mapping[tuple[Any, ...], tuple[str, int]],
     counts: frozenset[str],
 ) -> list[Assumption]:
     """Return the limits that the spec declares for values, and those below which no other limit is near."""
     found = []
     for place, (name, least) in symbols.items():
-        size = symbol(name, _at(settings, place), least)
+        size = symbol(name, None, least)
         found.append(Assumption(size, "<", MOST_COUNT if place[0] in counts else MOST_SIZE))
         minimum, maximum, multiple = _declared(loaded, own, place[0])
         found += [] if minimum is None else [Assumption(size, ">=", minimum)]
@@ -312,7 +332,7 @@ def _declared(loaded: Loaded, own: Settings, name: str) -> tuple[int | None, int
 def _with_symbols(value: Any, place: tuple[Any, ...], symbols: Mapping[tuple[Any, ...], tuple[str, int]]) -> Any:
     if place in symbols:
         name, least = symbols[place]
-        return symbol(name, value, least)
+        return symbol(name, None, least)
     if type(value) in (list, tuple):
         return type(value)([_with_symbols(item, (*place, index), symbols) for index, item in enumerate(value)])
     return value

@@ -16,6 +16,7 @@ from netcalc.bounded_cache import BoundedCache
 from netcalc.dims import Assumption, Dim, ceil_log2, maximum, minimum, symbol
 from netcalc.spec import iterations, sketches
 from netcalc.spec.body_cache import BODIES
+from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.sketches import _chances_in
 from netcalc.sweep import families
 from netcalc.sweep.evaluation import Evaluator, values_of
@@ -124,6 +125,32 @@ def test_points_without_forms_have_the_figures_of_networks_that_share_nothing(
         BODIES.clear()
         alone = values_of(netcalc.load(name, set=points[place]).request, COUNTS)
         assert {key: values[place] for key, values in found.figures.items()} == alone, points[place]
+
+
+def test_forms_share_the_bodies_of_blocks_whose_claims_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "_START", 1000)
+    elaborated = Elaboration.elaborated
+    made: list[Any] = []
+
+    def counted(self: Elaboration, key: Any, elaborate: Any) -> Any:
+        if self._keeps_claims:
+            made.append(key)
+        return elaborated(self, key, elaborate)
+
+    monkeypatch.setattr(Elaboration, "elaborated", counted)
+    request = netcalc.load("llama-3-8b").request
+    sizes = [{"heads": 4 * size, "kv_heads": 4, "d_model": 64 * size, "batch": size - 2} for size in range(3, 33)]
+    evaluator = Evaluator(request, COUNTS, ("heads", "kv_heads", "d_model", "batch", "tied", "logits"))
+    first: list[Any] = []
+    for tied, logits in ((False, "all"), (False, "last"), (True, "all"), (True, "last")):
+        points = [{**each, "tied": tied, "logits": logits} for each in sizes]
+        found = evaluator.evaluate({key: [point[key] for point in points] for key in points[0]})
+        first = first or made[:]
+        for place in range(0, len(points), 13):
+            alone = values_of(request.with_settings(points[place]), COUNTS)
+            assert {key: values[place] for key, values in found.figures.items()} == alone, points[place]
+    assert evaluator.by_forms > 2 * len(sizes)
+    assert first and len(made) == len(first)
 
 
 def test_an_attempt_of_too_much_work_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

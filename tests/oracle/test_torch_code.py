@@ -106,6 +106,17 @@ blocks:
 layers:
   - {name: layers, repeat: {times: "${layers}", index: i}, step: {even: "${i % 2 == 0}"}}
 """,
+        # elements that are replaced, and bits
+        """
+layers:
+  - {name: rows, from: x, select: {axis: 0, index: 1}}
+  - {name: places, from: x, mean: [1, 2]}
+  - {name: whole, from: places, greater: 0.0}
+  - {name: indices, from: whole, cast: int64}
+  - {name: twice, from: indices, bitwise_left_shift: 2}
+  - {name: again, from: twice, bitwise_right_shift: 2}
+  - {from: [x, rows, again], index_put: 0}
+""",
         # a weight of another layer beside a bias
         """
 layers:

@@ -13,6 +13,7 @@ from netcalc.formats.export.onnx.rule import RULES
 from netcalc.formats.export.onnx.unwritten import REASONS, reason
 from netcalc.formats.onnx.file import open_onnx
 from netcalc.numerics.inputs import run_inputs
+from tests.generators.export_coverage import coverage_page
 from tests.zoo.harness import SMALL
 
 PAGE = Path(__file__).parents[3] / "docs" / "onnx-export-coverage.md"
@@ -97,27 +98,16 @@ def test_stored_weights_are_written(tmp_path: Path) -> None:
     assert data.count(np.full(1000, 0.25, "<f4").tobytes()) > 0
 
 
+_TEXT = """[`netcalc export`](export.md) writes an operation as the operator of ONNX with the same definition, or as
+several. {written} of {operations} operations have a rule: all that shipped
+specs use. A network with others is one error that names them all and their layers (E010), and so is an
+attribute that the operator does not take, such as bags of an `embedding_bag` that begin at offsets.
+`pytest --update tests/formats/export` writes this page."""
+
+
 def _page() -> str:
     missing = {name for name in ops.names() if RULES.get(name) is None}
-    lines = [
-        "# Operations in ONNX",
-        "",
-        "[`netcalc export`](export.md) writes an operation as the operator of ONNX with the same definition, or as",
-        f"several. {len(ops.names()) - len(missing)} of {len(ops.names())} operations have a rule: all that shipped",
-        "specs use. A network with others is one error that names them all and their layers (E010), and so is an",
-        "attribute that the operator does not take, such as bags of an `embedding_bag` that begin at offsets.",
-        "`pytest --update tests/formats/export` writes this page.",
-        "",
-        "| family | operations without a rule | reason |",
-        "| --- | --- | --- |",
-    ]
-    for family, names in ops.FAMILIES.items():
-        reasons: dict[str, list[str]] = {}
-        for name in names:
-            if name in missing:
-                reasons.setdefault(reason(name), []).append(f"`{name}`")
-        lines += [f"| {family} | {', '.join(listed)} | {why} |" for why, listed in reasons.items()]
-    return "\n".join(lines) + "\n"
+    return coverage_page("Operations in ONNX", _TEXT, missing, reason)
 
 
 def test_complex_numbers_are_an_error(tmp_path: Path) -> None:

@@ -11,19 +11,16 @@ from pathlib import Path
 import pytest
 
 import netcalc
+from netcalc import ops
 from netcalc.formats.export.torch.expressions import literal
-from netcalc.formats.export.torch.layout import laid_out
 from netcalc.formats.export.torch.rules import rule_of
+from netcalc.formats.export.torch.unwritten import REASONS, reason
 from netcalc.ops import FAMILIES
 from tests.conftest import CommandResult
+from tests.generators.export_coverage import coverage_page
 from tests.zoo.harness import SMALL
 
-#: Operations without a form in PyTorch or without need of one: ``identity`` is left out before.
-WITHOUT_RULE = {
-    *("identity", "blur_pool2d", "linear_sum_assignment", "index_put", "unknown"),
-    *FAMILIES["random"],
-    *(name for name in FAMILIES["bits"] if name not in ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not")),
-}
+PAGE = Path(__file__).parents[3] / "docs" / "torch-export-coverage.md"
 #: Specs with lists of stages, attention, masks, experts, recurrent layers and computed buffers.
 SPECS = ("resnet18", "gpt2", "swin_t", "mixtral-8x7b", "layer-norm-lstm", "levit-256")
 
@@ -58,9 +55,25 @@ def test_layout(name: str, written: Callable[[netcalc.Network], str], tmp_path: 
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_every_operation_has_a_rule() -> None:
+_TEXT = """[`netcalc export`](export.md#code-of-pytorch) writes an operation as the function or module of PyTorch with the
+same definition, as an expression of several, or as a helper in front of the classes. {written} of {operations}
+operations have a rule: all that shipped specs use, except for `identity`, which is left out. A network with others is
+one error that names them all and their layers (E010), and so is an attribute that PyTorch does not take.
+`pytest --update tests/formats/export` writes this page."""
+
+
+def test_every_operation_without_a_rule_has_a_reason() -> None:
+    unwritten = {name for names in FAMILIES.values() for name in names if rule_of(name) is None}
+    assert all(reason(name) != "has no rule" for name in unwritten)
+    assert (unwritten | {ops.family(name) for name in unwritten}).issuperset(REASONS)
+
+
+def test_coverage_page(request: pytest.FixtureRequest) -> None:
     missing = {name for names in FAMILIES.values() for name in names if rule_of(name) is None}
-    assert missing == WITHOUT_RULE
+    expected = coverage_page("Operations in PyTorch code", _TEXT, missing, reason)
+    if request.config.getoption("--update"):
+        PAGE.write_text(expected, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == expected
 
 
 def test_one_error_names_every_layer(tmp_path: Path) -> None:
@@ -71,7 +84,9 @@ def test_one_error_names_every_layer(tmp_path: Path) -> None:
       - {name: first, blur_pool2d: {}}
       - {name: second, blur_pool2d: {}}
     """
-    with pytest.raises(netcalc.NetcalcError, match=r"first \(blur_pool2d.*second \(blur_pool2d") as raised:
+    with pytest.raises(
+        netcalc.NetcalcError, match=r"first \(blur_pool2d: PyTorch has no.*second \(blur_pool2d"
+    ) as raised:
         netcalc.loads(spec).export(tmp_path / "model.py")
     assert raised.value.diagnostics[0].code == "E010"
     assert not [*tmp_path.iterdir()]

@@ -18,7 +18,7 @@ from netcalc.formats.export.torch.grouping import grouped
 from netcalc.formats.export.torch.helpers import helper_texts
 from netcalc.formats.export.torch.layout import laid_out
 from netcalc.formats.export.torch.rules import HOLES, with_options
-from netcalc.formats.export.torch.symbolic import symbolic_program
+from netcalc.formats.export.torch.symbolic import counts, symbolic_program
 from netcalc.formats.export.torch.units import Builder, Unit, drops_samples
 from netcalc.ir import Program, Value
 from netcalc.request import Request
@@ -33,9 +33,14 @@ def torch_code(request: Request) -> str:
         NetcalcError: E010 for operations that have no form in PyTorch, all of them with their paths; an error in the
             spec or in the settings.
     """
+    program = symbolic_program(request)
     try:
-        return _Module(symbolic_program(request)).text()
-    except UndecidedError:  # the code needs the value of a size, such as the number of modules with names of their own
+        return _Module(program).text()
+    except (UndecidedError, NetcalcError):  # such as a number of modules with names of their own
+        pass
+    try:
+        return _Module(symbolic_program(request, without=counts(program))).text()
+    except (UndecidedError, NetcalcError):
         return _Module(request.executed.program).text()
 
 

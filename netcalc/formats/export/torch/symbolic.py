@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,10 +13,11 @@ from netcalc.ir import Body, CallNode, Program
 from netcalc.request import Request
 
 
-def symbolic_program(request: Request) -> Program:
+def symbolic_program(request: Request, without: Collection[str] = ()) -> Program:
     """Return the program with as many dims and vars as symbols as can be, the first of them preferred.
 
-    A size that must have its value, and one that decides which inputs and outputs there are, is a number.
+    A size that must have its value, and one that decides which inputs and outputs there are, is a number, and so are
+    those of the names ``without``.
 
     Raises:
         NetcalcError: an error in the spec or in the settings.
@@ -25,7 +26,12 @@ def symbolic_program(request: Request) -> Program:
     base = request.program
     sizes = [name for name in base.dims if name not in request.symbolic]
     numbers = [name for name, value in base.vars.items() if isinstance(value, int) and not isinstance(value, bool)]
-    return _Search(request, base).program([*sizes, *numbers])
+    return _Search(request, base).program([name for name in (*sizes, *numbers) if name not in without])
+
+
+def counts(program: Program) -> set[str]:
+    """Return the symbols that numbers of layers have."""
+    return {name for _, call in _calls(program.main) for name in symbols_of(call.times)}
 
 
 #: Elaborations in search of symbols, of all sizes and then of those of the data alone.

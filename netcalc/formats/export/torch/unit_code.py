@@ -11,6 +11,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.formats.export.torch.expressions import ModuleName
 from netcalc.formats.export.torch.rules import HOLES, MODULE, Call, Emitted, Hole, option, rule_of
 from netcalc.formats.export.torch.units import BorrowStep, CallStep, LoopStep, OpStep, Step, Unit
+from netcalc.formats.export.torch.unwritten import reason
 from netcalc.ir import Value
 
 #: Module without arguments, whose class may be an argument of the class around it.
@@ -138,7 +139,7 @@ class Coder:
         call = Call(step.op, types, results, step.params, on_device=on_device)
         try:
             if rule is None:
-                raise RuleError("has no rule")
+                raise RuleError(reason(step.op.name))
             result = rule(call)
         except RuleError as error:
             self.problems.append((step.path or step.name, step.op.name, error.message))

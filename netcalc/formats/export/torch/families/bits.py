@@ -17,3 +17,16 @@ def bitwise(call: Call) -> Emitted | str:
 def bitwise_not(call: Call) -> Emitted | str:
     """Write ``~``."""
     return f"~{call.x}"
+
+
+@rule("bitwise_left_shift", "bitwise_right_shift")
+def shift(call: Call) -> Emitted | str:
+    """Write an operator of Python."""
+    symbol = "<<" if call.op.name == "bitwise_left_shift" else ">>"
+    return f" {symbol} ".join(operands(call))
+
+
+@rule("bitcast")
+def bitcast(call: Call) -> Emitted | str:
+    """Write ``view`` with an element type."""
+    return f"{call.x}.view(torch.{call.op.dtype})"

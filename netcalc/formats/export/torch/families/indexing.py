@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netcalc.formats.export.torch.rules import Call, Emitted, rule
+from netcalc.formats.export.torch.rules import Call, Emitted, rule, unsupported
 
 
 def _index(call: Call, first: int) -> str:
@@ -18,6 +18,17 @@ def _index(call: Call, first: int) -> str:
 def index(call: Call) -> Emitted | str:
     """Write an index of tensors."""
     return f"{call.x}[{_index(call, 1)}]"
+
+
+@rule("index_put")
+def index_put(call: Call) -> Emitted | str:
+    """Write ``index_put``."""
+    axes = [axis % call.type().rank for axis in call.op.axis]
+    if axes != [*range(len(axes))]:
+        raise unsupported("replaces elements by positions along axes that are not the first ones")
+    indices = ", ".join(call.input(2 + number) for number in range(len(axes)))
+    accumulate = ", accumulate=True" if call.op.accumulate else ""
+    return f"{call.x}.index_put(({indices}{',' * (len(axes) == 1)}), {call.input(1)}{accumulate})"
 
 
 @rule("scatter")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from netcalc.formats.stored_types import assignments_of_paths
 from netcalc.schemes.scheme import PLAIN, is_scheme
 
 #: Schemes of types of elements that have other names in files.
 _TYPES = {"F16": "float16", "F32": "float32", "F64": "float64", "BF16": "bfloat16"}
-_NUMBER = re.compile(r"(?<=\.)[0-9]+(?=\.)")
 
 
 def stored_types(checkpoint: Mapping[str, Any], types: Mapping[str, str], dtype: str) -> tuple[str, ...]:
@@ -32,21 +32,13 @@ def stored_types(checkpoint: Mapping[str, Any], types: Mapping[str, str], dtype:
         return ()
     if unknown := sorted({kind for name, kind in types.items() if not is_scheme(schemes[name])}):
         raise ValueError(f"bytes of parameters of type {' and '.join(unknown)} are not known")
-    stored: dict[str, dict[str, str]] = defaultdict(dict)  # by path with * for numbers
+    stored: dict[str, str] = {}
     for path, places in checkpoint.items():
         if path in ("prefix", "ignore", "reference", "dtype", "packed"):
             continue
         for name, scheme in _paths(path, list(_names(places)), schemes):
-            stored[_NUMBER.sub("*", name)].setdefault(name, scheme)
-    # a longer pattern is the more special one
-    return tuple(rule for form in sorted(stored, key=len, reverse=True) for rule in _rules(form, stored[form]))
-
-
-def _rules(form: str, schemes: Mapping[str, str]) -> Iterator[str]:
-    """Yield the assignments of alike paths: those that differ from most, and the form of all."""
-    ((most, _),) = Counter(schemes.values()).most_common(1)
-    yield from (f"{path}={scheme}" for path, scheme in schemes.items() if scheme != most)
-    yield f"{form}={most}"
+            stored.setdefault(name, scheme)
+    return assignments_of_paths(stored)
 
 
 def _names(places: Any) -> Iterator[str]:

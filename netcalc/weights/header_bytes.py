@@ -19,7 +19,7 @@ from netcalc.schemes.scheme import PLAIN, scheme_named
 from netcalc.weights.gguf.tensors import GgufWeights
 from netcalc.weights.inventory import inventory
 from netcalc.weights.matching import Match
-from netcalc.weights.packing.unpacked import UnpackedTensors
+from netcalc.weights.packing.unpacked import StandingTensors
 from netcalc.weights.report import grouped, pattern_of
 from netcalc.weights.stored import Header
 from netcalc.weights.tensor_files import Tensors
@@ -70,13 +70,13 @@ class _Places:
     """
 
     def __init__(self, tensors: Tensors) -> None:
-        is_view = isinstance(tensors, (UnpackedTensors, GgufWeights))
+        is_view = isinstance(tensors, (StandingTensors, GgufWeights))
         self.headers: Mapping[str, Header] = tensors.stored.headers if is_view else tensors.headers  # type: ignore[attr-defined]
         self.logical = tensors.headers
         self.in_blocks = isinstance(tensors, GgufWeights)
         self.beside: dict[str, str] = {}
         self._parts: dict[str, list[str]] = {}
-        if isinstance(tensors, UnpackedTensors):
+        if isinstance(tensors, StandingTensors):
             self._add_parts(tensors)
 
     def of(self, name: str) -> list[str]:
@@ -89,9 +89,13 @@ class _Places:
         if self.in_blocks:
             kind = self.headers[name].dtype
             return kind if kind in DTYPES else kind.lower()
-        return header.dtype if header.unpacking is None or expected in FLOATS else expected
+        return expected if self.is_packed(name) and expected not in FLOATS else header.dtype
 
-    def _add_parts(self, tensors: UnpackedTensors) -> None:
+    def is_packed(self, name: str) -> bool:
+        """Return True for a tensor that several stored ones stand for."""
+        return self.logical[name].unpacking is not None or name in self._parts
+
+    def _add_parts(self, tensors: StandingTensors) -> None:
         modules: dict[str, str] = {}
         for name, role in tensors.roles.items():
             if role.logical:
@@ -151,7 +155,7 @@ class _Counted:
             held += size_here
         self.held[parameter.path] = held
         if expected not in FLOATS and param.storage is not None and param.storage.is_own:
-            packed = any(self.places.logical[name].unpacking for same in by_scheme.values() for name in same)
+            packed = any(self.places.is_packed(name) for same in by_scheme.values() for name in same)
             self.shown[expected] = self.shown.get(expected, False) or packed or self.places.in_blocks
         form = self.forms.setdefault((pattern_of(parameter.path), expected, " and ".join(by_scheme)), [0, 0, 0])
         for position, amount in enumerate((1, size, held)):

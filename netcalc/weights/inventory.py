@@ -8,7 +8,7 @@ from typing import Any
 
 from netcalc.weights.checkpoint_files import Index, Joined
 from netcalc.weights.gguf.tensors import GgufStored, GgufWeights
-from netcalc.weights.packing.unpacked import UnpackedTensors
+from netcalc.weights.packing.unpacked import StandingTensors
 from netcalc.weights.report import Extra, Inventory, Mismatch, StoredTypes, pattern_of
 from netcalc.weights.stored import Header
 from netcalc.weights.tensor_files import Tensors
@@ -25,8 +25,8 @@ def inventory(tensors: Tensors, used: Collection[str], ignored: Collection[str])
         used: names of those that the program looks up.
         ignored: names of others that are declared to be of no use.
     """
-    stored = tensors.stored if isinstance(tensors, (UnpackedTensors, GgufWeights)) else tensors
-    roles = tensors.roles if isinstance(tensors, UnpackedTensors) else {}
+    stored = tensors.stored if isinstance(tensors, (StandingTensors, GgufWeights)) else tensors
+    roles = tensors.roles if isinstance(tensors, StandingTensors) else {}
     kinds = Counter(header[:3] for header in stored.headers.values())
     totals: dict[str, list[int]] = {}
     for (shape, dtype, size), count in kinds.items():
@@ -35,7 +35,7 @@ def inventory(tensors: Tensors, used: Collection[str], ignored: Collection[str])
         for position, amount in enumerate((1, header.elements, header.bytes or 0)):
             sums[position] += count * amount
     types = sorted((StoredTypes(dtype, *sums) for dtype, sums in totals.items()), key=lambda kind: -kind.bytes)
-    packed = tensors.packed if isinstance(tensors, UnpackedTensors) else ()
+    packed = tensors.packed if isinstance(tensors, StandingTensors) else ()
     elements = sum(kind.elements for kind in types)
     params = elements + sum(kind.params - kind.elements for kind in packed)
     extra: dict[str, list[tuple[int, int]]] = {}

@@ -21,7 +21,7 @@ from netcalc.ir.storage import OWN
 from netcalc.limits import MAX_LOOKUPS
 from netcalc.opdef import Buffer, Param
 from netcalc.weights.assembly import assembled_shape, expected_shape, read
-from netcalc.weights.packing.unpacked import UnpackedTensors
+from netcalc.weights.packing.unpacked import StandingTensors
 from netcalc.weights.packing_audit import PackingAudit, Verdict, audited
 from netcalc.weights.pieces import pieces
 from netcalc.weights.report import Mismatch, WeightsReport, pattern_of, quoted
@@ -75,7 +75,7 @@ def match(program: Program, tensors: Tensors, is_drawn: IsDrawn, *, values: bool
     mismatches += audited(matching.verdicts.values(), unexpected)
     matching.used.update(set(expected).difference(unexpected))
     mismatches += _absent(required, unexpected)
-    stored = tensors.stored if isinstance(tensors, UnpackedTensors) else tensors
+    stored = tensors.stored if isinstance(tensors, StandingTensors) else tensors
     report = WeightsReport(
         program.name,
         tensors.name,

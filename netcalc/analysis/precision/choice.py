@@ -171,7 +171,9 @@ class Choice:
             scheme = scheme_named(case.typed)
         else:
             scheme = self._schemes[rule]
-            left = case.traits.kind in _PLAIN or (rule.pattern is None and case.traits.kind not in scheme.quantizes)
+            told = rule.option == OWN and case.traits.kind != _ADAPTER  # the file says so of vectors, too
+            unfit = rule.pattern is None and case.traits.kind not in scheme.quantizes
+            left = not told and (case.traits.kind in _PLAIN or unfit)
             if left and not scheme.casts:
                 return plain, case.traits.described
         missing = ""

@@ -70,7 +70,35 @@ def unpacked(tensors: Tensors, quantization: Quantization | None) -> Tensors:
     return view if view.roles or (quantization is not None and not isinstance(tensors, GgufWeights)) else tensors
 
 
-class UnpackedTensors:
+class StandingTensors:
+    """Tensors that stored ones stand for.
+
+    Attributes:
+        stored: the tensors as they are stored.
+        headers: the tensors that they stand for.
+        roles: stored tensors that are only parts of one, by their names.
+    """
+
+    stored: Tensors
+    headers: dict[str, Header]
+    roles: dict[str, Role]
+
+    @property
+    def packed(self) -> tuple[Packed, ...]:
+        """Figures by scheme."""
+        totals: dict[str, Packed] = {}
+        for name, (scheme, params, _) in self.roles.items():
+            figures = totals.setdefault(scheme, Packed(scheme))
+            header = self.stored.headers[name]
+            figures.tensors += params != 0
+            figures.companions += params == 0
+            figures.params += params or 0
+            figures.elements += header.elements
+            figures.bytes += header.bytes or 0
+        return tuple(totals.values())
+
+
+class UnpackedTensors(StandingTensors):
     """The tensors of a checkpoint, of which packed ones are replaced by those that they stand for.
 
     Attributes:
@@ -208,20 +236,6 @@ class UnpackedTensors:
             except (ValueError, ExpressionError) as why:
                 problem = why
         raise problem
-
-    @property
-    def packed(self) -> tuple[Packed, ...]:
-        """Figures by scheme."""
-        totals: dict[str, Packed] = {}
-        for name, (scheme, params, _) in self.roles.items():
-            figures = totals.setdefault(scheme, Packed(scheme))
-            header = self.stored.headers[name]
-            figures.tensors += params != 0
-            figures.companions += params == 0
-            figures.params += params or 0
-            figures.elements += header.elements
-            figures.bytes += header.bytes or 0
-        return tuple(totals.values())
 
     def _in_layouts(self, name: str, methods: list[Method], quantization: Quantization | None) -> Iterator[_Possible]:
         """Yield the layouts that a packed tensor is in, with what it stands for; of several schemes those that fit."""

@@ -12,6 +12,7 @@ from netcalc.dtypes import FLOATS, DType
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Value
 from netcalc.formats.onnx.constants import constant_inputs
+from netcalc.formats.onnx.held import Held, Rows, Scaling
 from netcalc.formats.onnx.known import Known, number
 from netcalc.formats.onnx.messages import Node, TensorProto
 from netcalc.tensor_type import TensorType
@@ -35,10 +36,11 @@ _WITHOUT_EFFECT = frozenset(
 
 @dataclass(eq=False, slots=True)
 class Operand:
-    """A tensor of a model: a value of the graph, elements that are known, or both."""
+    """A tensor of a model: a value of the graph, elements that are known, or both; ``tensor`` if the file holds it."""
 
     value: Value | None = None
     known: Known | None = None
+    tensor: TensorProto | None = None
 
     @property
     def type(self) -> TensorType:
@@ -56,20 +58,17 @@ class Operand:
         return self.value
 
 
-class Rows(NamedTuple):
-    """Rows of a stored tensor that are a tensor of a layer, by their first ones, at an index of the first axis."""
-
-    place: int
-    starts: tuple[int, ...]
-    length: int
-
-
 class Surroundings(NamedTuple):
-    """The model around a node: how often values are used, and ways to read tensors, make them buffers and cut them."""
+    """The model around a node: the version of onnx's own operators, how often values are used, and ways to tensors.
+
+    These read them, make them buffers, cut them, and give what quantized ones mean.
+    """
 
     read: Callable[[TensorProto], Known]
     make_buffer: Callable[[str], None]
     cut: Callable[[str, str, Rows], Value]
+    scaled: Callable[[Held], Operand]
+    opset: int = 1
     uses: Mapping[str, int] = {}
 
 
@@ -150,6 +149,27 @@ class Call:
         stored = self.x(place).stored
         assert stored is not None
         return self.around.cut(stored.path, name, Rows(index, tuple(starts), count))
+
+    def meant(self, place: int, scales: Sequence[int], zero: int, scaling: tuple[int, int, DType]) -> Operand | None:
+        """Return what a tensor of the file means, a parameter unless it is one number; None for computed operands.
+
+        Args:
+            place: the place of quantized numbers.
+            scales: places of scales, whose product counts.
+            zero: the place of zero points, which may be left out.
+            scaling: axis, size of blocks and element type, as in :class:`~netcalc.formats.onnx.held.Scaling`.
+        """
+        axis, block, dtype = scaling
+        numbers = self.operand(place).tensor
+        factors = [factor for each in scales if (factor := self.operand(each).tensor) is not None]
+        point = self.operand(zero).tensor if self.has(zero) else None
+        if numbers is None or len(factors) < len(scales) or (point is None and self.has(zero)):
+            return None
+        if not block and any(len(factor.shape) > 1 for factor in factors):
+            return None
+        axis += len(numbers.shape) if axis < 0 else 0
+        shared = len(factors) > 1
+        return self.around.scaled(Held(numbers, None, Scaling(tuple(factors), point, axis, block, dtype, shared)))
 
     def optional(self, place: int) -> Value | None:
         """Return the value of an input; None if it is not given."""

@@ -17,22 +17,27 @@ from netcalc.formats.graph.model import Graph
 from netcalc.formats.graph.simplify import simplify
 from netcalc.formats.onnx.declared import Declared
 from netcalc.formats.onnx.file import OnnxFile, open_onnx
+from netcalc.formats.onnx.held import Held
 from netcalc.formats.onnx.known import Known
-from netcalc.formats.onnx.paths import Held, Place, give_paths
+from netcalc.formats.onnx.naming import is_by_pytorch
+from netcalc.formats.onnx.paths import Place, give_paths
+from netcalc.formats.onnx.stored_forms import own_storage
 from netcalc.formats.onnx.translation import Translation
 from netcalc.formats.sources import Source
+from netcalc.ir.storage import OwnStorage
 from netcalc.spec.plain_data import read_data
 
 
 class Imported(NamedTuple):
     """The spec document of a model, with the tensors of the file by the paths of the checkpoint that it loads.
 
-    ``declared`` compares the types that the file declares for values.
+    ``declared`` compares the types that the file declares for values, and ``storage`` says how it stores parameters.
     """
 
     document: dict[str, Any]
     tensors: dict[str, tuple[Held, Place]]
     declared: Declared
+    storage: OwnStorage
 
 
 def describe(source: Source, max_size: int) -> Description:
@@ -41,8 +46,8 @@ def describe(source: Source, max_size: int) -> Description:
     Raises:
         NetcalcError: E007 with every operator that netcalc does not know, E605 if the file cannot be read.
     """
-    document = imported(open_onnx(source.path), source.name).document
-    return Description(read_data(document, source.label), set())
+    model = imported(open_onnx(source.path), source.name)
+    return Description(read_data(model.document, source.label), set(), storage=model.storage)
 
 
 def imported(file: OnnxFile, name: str, given: Mapping[str, Known] = {}) -> Imported:
@@ -59,13 +64,12 @@ def imported(file: OnnxFile, name: str, given: Mapping[str, Known] = {}) -> Impo
     graph = Graph(name)
     work = Translation(file, graph, given)
     work.run()
-    places = give_paths(graph, work.tensors, file.model.producer, work.read, file.are_copies)
+    places = give_paths(graph, work.tensors, is_by_pytorch(file.model), work.read, file.are_copies)
     simplify(graph)
     document = spec_document(graph)
     checked_program(graph, document, "model", "E007")
-    return Imported(
-        document, {place.path: (work.tensors[name], place) for name, place in places.items()}, work.declared
-    )
+    tensors = {place.path: (work.tensors[name], place) for name, place in places.items()}
+    return Imported(document, tensors, work.declared, own_storage(graph, tensors))
 
 
 def weights_of(path: Path) -> tuple[OnnxFile, Imported]:

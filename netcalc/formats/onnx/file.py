@@ -14,6 +14,7 @@ from netcalc.confinement import require_readable
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import ITEMSIZE
 from netcalc.formats.onnx.elements import decoded, dtype_named, elements
+from netcalc.formats.onnx.held import Held
 from netcalc.formats.onnx.messages import Model, TensorProto, parsed_model
 from netcalc.weights.stored import DamagedError, reading
 
@@ -92,11 +93,28 @@ class OnnxFile:
             raise DamagedError(f"{tensor.name[:80]!r} should have {expected:,} bytes, and has {stop - start:,}")
         return Place(self.path, start, expected)
 
-    def are_copies(self, first: TensorProto, second: TensorProto) -> bool:
+    def are_copies(self, first: Held, second: Held) -> bool:
         """Return True for tensors with the same bytes, which are read until they differ, but not of one number alone.
 
         Bytes in a file that is not there are no copies of others.
         """
+        if (first.scaling is None) != (second.scaling is None) or first.rows != second.rows:
+            return False
+        if first.scaling is not None and second.scaling is not None:
+            parts = first.scaling, second.scaling
+            if parts[0]._replace(scales=(), zero=None) != parts[1]._replace(scales=(), zero=None):
+                return False
+            pairs = [*zip(*(each.tensors for each in parts), strict=False)]
+            if len(parts[0].tensors) != len(parts[1].tensors) or not all(self._are_equal(*pair) for pair in pairs):
+                return False
+        return self._are_same(first.tensor, second.tensor)
+
+    def _are_equal(self, first: TensorProto, second: TensorProto) -> bool:
+        if (first.kind, first.shape) != (second.kind, second.shape):
+            return False
+        return first == second or self.elements(first) == self.elements(second)
+
+    def _are_same(self, first: TensorProto, second: TensorProto) -> bool:
         if (first.kind, first.shape) != (second.kind, second.shape):
             return False
         try:

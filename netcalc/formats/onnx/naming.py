@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from netcalc.formats.graph.model import ModuleCall, Scope
-from netcalc.formats.onnx.messages import Node
+from netcalc.formats.onnx.messages import Model, Node
 
 _PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)+")
 #: Names that exporters number, as they know no other.
@@ -22,6 +22,12 @@ _COMPUTED = re.compile(
 #: The operators among these that give the same elements another shape.
 _RESHAPED = re.compile(r"(clone|expand|permute|reshape|squeeze|t|transpose|unsqueeze|view)(_\d+)?")
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"
+
+
+def is_by_pytorch(model: Model) -> bool:
+    """Return True for a model of PyTorch's exporter, also if another tool wrote it again, such as a quantizer."""
+    nodes = model.graph.nodes if model.graph is not None else []
+    return model.producer == "pytorch" or any(_SCOPES in node.metadata for node in nodes)
 
 
 def is_path(name: str) -> bool:

@@ -12,23 +12,15 @@ from typing import NamedTuple
 
 from netcalc.formats.graph.builder import declaration
 from netcalc.formats.graph.model import Graph, Line, Stored, Value
-from netcalc.formats.onnx.call import Rows
 from netcalc.formats.onnx.contents import constant_lines, is_learned
+from netcalc.formats.onnx.held import Held, meant
 from netcalc.formats.onnx.known import MOST, Known
 from netcalc.formats.onnx.messages import TensorProto
 from netcalc.formats.onnx.naming import around, is_numbered, is_path, is_reshaped
 from netcalc.formats.onnx.repeated_calls import number_calls
 from netcalc.tensor_type import TensorType
 
-_PYTORCH = "pytorch"
 _FOLDED = ".weight_bias"
-
-
-class Held(NamedTuple):
-    """A tensor of the file, or rows of it that are a tensor of a layer."""
-
-    tensor: TensorProto
-    rows: Rows | None = None
 
 
 class Place(NamedTuple):
@@ -41,14 +33,15 @@ class Place(NamedTuple):
 def give_paths(
     graph: Graph,
     tensors: Mapping[str, Held],
-    producer: str,
+    by_pytorch: bool,
     read: Callable[[TensorProto], Known],
-    are_copies: Callable[[TensorProto, TensorProto], bool],
+    are_copies: Callable[[Held, Held], bool],
 ) -> dict[str, Place]:
     """Give every stored tensor a path, and the lines that hold one the modules around it; return the paths by name.
 
     PyTorch's exporter writes a copy of a changed weight for every call of its module.  Such tensors, which would have
-    the same path, are one if their bytes are equal (``are_copies``).  ``read`` reads small tensors.
+    the same path, are one if their bytes are equal (``are_copies``).  ``read`` reads small tensors.  ``by_pytorch`` is
+    True for a file of PyTorch's exporter.
     """
     uses: dict[str, list[tuple[Line, str, Stored]]] = {}
     for line in graph.lines:
@@ -60,8 +53,8 @@ def give_paths(
     for name in tensors:
         place = _place(name, uses.get(name, []))
         alike = firsts.setdefault((place, graph.tensors[name].type), [])
-        before = next((other for other in alike if are_copies(tensors[other].tensor, tensors[name].tensor)), None)
-        if before is not None and producer == _PYTORCH:
+        before = next((other for other in alike if are_copies(tensors[other], tensors[name])), None)
+        if before is not None and by_pytorch:
             places[name] = places[before]
             continue
         alike.append(name)
@@ -78,8 +71,8 @@ def give_paths(
         graph.tensors[path] = replace(tensor, type=type_)
     _scopes(graph)
     number_calls(graph)
-    if producer == _PYTORCH:
-        numbered = {place.path: tensors[name].tensor for name, place in places.items() if is_numbered(name)}
+    if by_pytorch:
+        numbered = {place.path: tensors[name] for name, place in places.items() if is_numbered(name)}
         listed = _constants(graph, numbered, read)
         places = {name: place for name, place in places.items() if place.path not in listed}
     return places
@@ -123,7 +116,7 @@ def _scopes(graph: Graph) -> None:
             line.scope = around(line.scope, owners.pop())
 
 
-def _constants(graph: Graph, numbered: Mapping[str, TensorProto], read: Callable[[TensorProto], Known]) -> set[str]:
+def _constants(graph: Graph, numbered: Mapping[str, Held], read: Callable[[TensorProto], Known]) -> set[str]:
     """Make tensors that are no weights of a layer, and have no path, constants, or buffers if they are long.
 
     Such tensors are what PyTorch computed when it exported, but for learned ones that it only gave another shape.  The
@@ -137,7 +130,7 @@ def _constants(graph: Graph, numbered: Mapping[str, TensorProto], read: Callable
             lines.append(line)
             continue
         tensor = graph.tensors[stored.path]
-        elements = None if tensor.type.elements > MOST else read(numbered[stored.path])
+        elements = None if tensor.type.elements > MOST else meant(numbered[stored.path], read)
         if elements is not None and is_reshaped(numbered[stored.path].name) and is_learned(elements):
             lines.append(line)
             continue

@@ -13,19 +13,20 @@ from netcalc.dims import Dim, default_of
 from netcalc.dtypes import INTEGERS, ITEMSIZE
 from netcalc.formats.graph.builder import Builder
 from netcalc.formats.graph.model import Graph, Line, Scope, Stored, StoredTensor, Value, operation_named
-from netcalc.formats.onnx.call import Call, Operand, Rows, Surroundings
+from netcalc.formats.onnx.call import Call, Operand, Surroundings
 from netcalc.formats.onnx.control_flow import DependsOnDataError, Flow, results_of
 from netcalc.formats.onnx.declared import Declared, declared
 from netcalc.formats.onnx.elements import MOST_READ, dtype_named
 from netcalc.formats.onnx.file import OnnxFile
 from netcalc.formats.onnx.folding import folded, sizes_of
+from netcalc.formats.onnx.held import Held, Rows, meant, require_fitting
 from netcalc.formats.onnx.inputs import Dims, input_type
 from netcalc.formats.onnx.known import Known
 from netcalc.formats.onnx.messages import Function, GraphProto, Model, Node, TensorProto, subgraphs
 from netcalc.formats.onnx.naming import identifier, scopes_of, value_name
 from netcalc.formats.onnx.operators import rule_of
-from netcalc.formats.onnx.paths import Held
 from netcalc.formats.onnx.problems import Problems
+from netcalc.formats.onnx.quantized_nodes import dequantized_first
 from netcalc.opdef import Context
 from netcalc.tensor_type import TensorType
 from netcalc.weights.stored import reading
@@ -50,8 +51,9 @@ class Translation:
         self.problems = Problems(str(file.path))
         self.tensors: dict[str, Held] = {}
         self.given = given
-        self._cut_up: set[str] = set()
+        self._replaced: set[str] = set()
         self._held: dict[int, Operand] = {}
+        self._meant: dict[object, Operand] = {}
         self.declared = Declared()
         self._functions = {(f.domain, f.name, f.overload): f for f in self.model.functions}
         self._nodes = 0
@@ -94,7 +96,7 @@ class Translation:
         self.problems.check()
         self.declared = declared(proto, env)
         used = {stored.path for line in graph.lines for stored in line.parameters.values()}
-        for path in self._cut_up - used:
+        for path in self._replaced - used:
             del self.tensors[path], graph.tensors[path]
 
     def _outputs(self, proto: GraphProto, env: Mapping[str, Operand | None]) -> None:
@@ -135,7 +137,7 @@ class Translation:
         count = prod(tensor.shape)
         if not tensor.absent:
             if count <= 1 or (not type_.is_inexact and count <= MOST_READ and not _is_quantized(type_)):
-                return Operand(known=self.read(tensor))
+                return Operand(known=self.read(tensor), tensor=tensor)
             with reading(str(self.file.path)):
                 self.file.place(tensor)
         path = _free(name or "tensor", self.build.graph.tensors)
@@ -143,7 +145,30 @@ class Translation:
         self.build.graph.tensors[path] = StoredTensor(type_, buffer=not type_.is_inexact)
         if not type_.is_inexact:
             self.make_buffer(path)
-        return Operand(Value(type_, "", Stored(path)))
+        return Operand(Value(type_, "", Stored(path)), tensor=tensor)
+
+    def _scaled(self, held: Held) -> Operand:
+        """Return what a quantized tensor means: a parameter in place of it and its scales, or the only number."""
+        assert held.scaling is not None
+        ids = tuple(id(tensor) for tensor in (held.tensor, *held.scaling.tensors))
+        key = ids, held.scaling[2:]
+        if key in self._meant:
+            return self._meant[key]
+        require_fitting(held.tensor, held.scaling)
+        if prod(held.tensor.shape) == 1 and not held.tensor.absent:
+            operand = Operand(known=meant(held, self.read))
+        else:
+            type_ = TensorType(held.tensor.shape, held.dtype)
+            path = _free(held.name or "tensor", self.build.graph.tensors)
+            self.tensors[path] = held
+            self.build.graph.tensors[path] = StoredTensor(type_)
+            operand = Operand(Value(type_, "", Stored(path)))
+        for tensor in (held.tensor, *held.scaling.tensors):
+            whole = self._held.get(id(tensor))
+            if whole is not None and whole.value is not None and whole.value.stored is not None:
+                self._replaced.add(whole.value.stored.path)
+        self._meant[key] = operand
+        return operand
 
     def make_buffer(self, path: str) -> None:
         """Make a stored tensor a buffer, whose values are not read."""
@@ -154,11 +179,11 @@ class Translation:
         """Return rows of a stored tensor as a tensor of a layer, in place of the whole tensor."""
         held, scope = self.tensors[path], self.build.scope
         whole = self.build.graph.tensors[path].type
-        self._cut_up.add(path)
+        self._replaced.add(path)
         owner = scope[-1].path if scope else self.build.hint or "layer"
         own = _free(f"{owner}.{name}", self.build.graph.tensors)
         type_ = whole.with_shape(len(rows.starts) * rows.length, *whole.shape[2:])
-        self.tensors[own] = Held(held.tensor, rows)
+        self.tensors[own] = held._replace(rows=rows)
         self.build.graph.tensors[own] = StoredTensor(type_)
         return Value(type_, "", Stored(own))
 
@@ -178,6 +203,8 @@ class Translation:
         depth: int = 0,
     ) -> None:
         """Translate nodes in their order; ``env`` has the values by name, None for those of what cannot be."""
+        held = {name: operand.tensor for name, operand in env.items() if operand is not None and operand.tensor}
+        nodes = dequantized_first(nodes, held, outputs)
         uses = Counter(outputs)
         for name in _used(nodes):
             uses[name] += 1
@@ -229,7 +256,7 @@ class Translation:
             if any(True for _ in subgraphs(node)):
                 return self._flow(node, env, opsets, scope, depth)
             rule = rule_of(node.domain, node.op)
-            around = Surroundings(self.read, self.make_buffer, self._cut, uses)
+            around = Surroundings(self.read, self.make_buffer, self._cut, self._scaled, opsets.get("", 1), uses)
             call = Call(node, self.build, opsets.get(node.domain, 1), operands, around)
             if node.domain == "" and (result := self._folded(call)) is not None:
                 return result
@@ -290,7 +317,7 @@ class Translation:
         values = node.attributes
         if isinstance(tensor := values.get("value"), TensorProto):
             if prod(tensor.shape) <= MOST_READ:
-                return Operand(known=self.read(tensor))
+                return Operand(known=self.read(tensor), tensor=tensor)
             return self._stored(tensor, node.outputs[0])
         for name, dtype in (("value_float", "float32"), ("value_int", "int64")):
             if name in values:

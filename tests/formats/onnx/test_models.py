@@ -272,8 +272,8 @@ def _called_twice(first: np.ndarray, second: np.ndarray, bias: np.ndarray, folde
 
 
 @pytest.mark.parametrize("rows", [8, 1024])
-def test_quantized_weights_are_buffers_with_the_numbers_of_the_file(rows: int, tmp_path: Path) -> None:
-    """A matrix of 8-bit integers is a weight however small it is, and counts with the bytes in which it is stored."""
+def test_quantized_weights_are_parameters_in_the_bytes_of_the_file(rows: int, tmp_path: Path) -> None:
+    """A matrix of 8-bit integers is a weight however small it is, and its bytes are those of the file."""
     rng = np.random.default_rng(0)
     weight, scale = rng.integers(-128, 128, (rows, 8)).astype(np.int8), np.abs(drawn(8))
     point, x = np.arange(8).astype(np.int8), drawn(2, rows)
@@ -283,7 +283,9 @@ def test_quantized_weights_are_buffers_with_the_numbers_of_the_file(rows: int, t
     ]
     tensors = [tensor("weight", weight), tensor("scale", scale), tensor("point", point)]
     net = netcalc.load(saved(tmp_path, model(graph(nodes, [value("x", [2, rows])], [value("y", [2, 8])], tensors))))
-    assert net.memory().buffers == weight.nbytes
+    assert (net.params, net.memory().buffers) == (weight.size, 0)
+    stored = weight.nbytes + scale.nbytes + point.nbytes
+    assert net.cost().weight_bytes == net.memory().weights == stored
     result = net.run({"x": x}, weights=net.own_weights).outputs["y"]
     wanted = x.astype(np.float64) @ ((weight.astype(int) - point.astype(int)) * scale.astype(np.float64))
     assert np.abs(result - wanted).max() <= 1e-5 * np.abs(wanted).max()

@@ -6,11 +6,12 @@ from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.dtypes import INTEGERS, ITEMSIZE, DType, limits
+from netcalc.formats.graph.lines.matmul import product
 from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.lines.shape import reshaped
 from netcalc.formats.graph.lines.weights import weighted
 from netcalc.formats.graph.model import Value
-from netcalc.formats.onnx.call import Call, front
+from netcalc.formats.onnx.call import Call, Operand, front
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.operators import operator
 from netcalc.formats.onnx.operators.windows import convolution_attributes
@@ -31,15 +32,21 @@ def _aligned(call: Call, x: Value, vector: Value, axis: int) -> Value:
     return repeated
 
 
-def dequantized(call: Call, x: Value, scale: Value, zero: Value | None, axis: int, dtype: DType) -> Value:
-    """Return (x − zero)·scale in a floating-point type."""
+def dequantized(call: Call, place: int, axis: int, dtype: DType = "float32", scale: int | None = None) -> Operand:
+    """Return (x − zero)·scale in a floating-point type: a parameter for a tensor of the file.
+
+    The scale is at a place, by default the next, and zero points behind it.
+    """
+    at = place + 1 if scale is None else scale
+    stored = call.meant(place, (at,), at + 1, (axis, call.attribute("block_size", 0), dtype))
+    if stored is not None:
+        return stored
+    x = call.x(place)
     value = cast(call.build, x, "int32")
-    if zero is not None:
-        value = call.line("sub", [value, cast(call.build, _aligned(call, x, zero, axis), "int32")])
-    scaled = call.line(
-        "mul", [cast(call.build, value, "float32"), cast(call.build, _aligned(call, x, scale, axis), "float32")]
-    )
-    return cast(call.build, scaled, dtype)
+    if call.has(at + 1):
+        value = call.line("sub", [value, cast(call.build, _aligned(call, x, call.x(at + 1), axis), "int32")])
+    factor = cast(call.build, _aligned(call, x, call.x(at), axis), "float32")
+    return Operand(cast(call.build, call.line("mul", [cast(call.build, value, "float32"), factor]), dtype))
 
 
 def quantized(call: Call, x: Value, scale: Value, zero: Value | None, axis: int, dtype: DType) -> Value:
@@ -56,14 +63,14 @@ def quantized(call: Call, x: Value, scale: Value, zero: Value | None, axis: int,
     return cast(call.build, call.line("clamp", [value], {"min": low, "max": high}), dtype)
 
 
-@operator("DequantizeLinear")
-def dequantize_linear(call: Call) -> Value:
+@operator("DequantizeLinear", "com.microsoft.DequantizeLinear")
+def dequantize_linear(call: Call) -> Operand:
     kind = call.attribute("output_dtype", 0)
     dtype = dtype_named(kind) if kind else call.type(1).dtype
-    return dequantized(call, call.x(), call.x(1), call.optional(2), call.attribute("axis", 1), dtype)
+    return dequantized(call, 0, call.attribute("axis", 1), dtype)
 
 
-@operator("QuantizeLinear")
+@operator("QuantizeLinear", "com.microsoft.QuantizeLinear")
 def quantize_linear(call: Call) -> Value:
     kind = call.attribute("output_dtype", 0)
     dtype: DType = dtype_named(kind) if kind else call.type(2).dtype if call.has(2) else "uint8"
@@ -87,24 +94,30 @@ def dynamic_quantize_linear(call: Call) -> Any:
 @operator("QLinearMatMul")
 def qlinear_matmul(call: Call) -> Value:
     """The product of what two quantized matrices mean, quantized."""
-    a = dequantized(call, call.x(0), call.x(1), call.x(2), -2, "float32")
-    b = dequantized(call, call.x(3), call.x(4), call.x(5), -1, "float32")
-    product = call.line("matmul", [a, b])
-    return quantized(call, product, call.x(6), call.x(7), -2, call.type(7).dtype)
+    a = dequantized(call, 0, -2).materialized(call.build)
+    b = dequantized(call, 3, -1).materialized(call.build)
+    return quantized(call, product(call.build, a, b), call.x(6), call.x(7), -2, call.type(7).dtype)
 
 
 @operator("QLinearConv")
 def qlinear_conv(call: Call) -> Value:
-    """The convolution of what quantized numbers mean, quantized; the bias counts in the product of both scales."""
-    x = dequantized(call, call.x(0), call.x(1), call.x(2), 1, "float32")
-    weight = dequantized(call, call.x(3), call.x(4), call.x(5), 0, "float32")
-    bias = None
-    if call.has(8):
-        scale = call.line("mul", [reshaped(call.build, call.x(1), []), call.x(4)])
-        bias = call.line("mul", [cast(call.build, call.x(8), "float32"), scale])
+    """The convolution of what quantized numbers mean, quantized."""
+    x = dequantized(call, 0, 1).materialized(call.build)
+    weight = dequantized(call, 3, 0).materialized(call.build)
     attributes = convolution_attributes(call, weight)
-    result = weighted(call.build, f"conv{x.type.rank - 2}d", x, weight, bias, attributes)
+    result = weighted(call.build, f"conv{x.type.rank - 2}d", x, weight, bias_of(call, 8), attributes)
     return quantized(call, result, call.x(6), call.x(7), 1, call.type(7).dtype)
+
+
+def bias_of(call: Call, place: int) -> Value | None:
+    """Return a bias, which counts in the product of the scales at places 1 and 4."""
+    if not call.has(place):
+        return None
+    stored = call.meant(place, (1, 4), len(call), (0, 0, "float32"))
+    if stored is not None:
+        return stored.materialized(call.build)
+    scale = call.line("mul", [reshaped(call.build, call.x(1), []), call.x(4)])
+    return call.line("mul", [cast(call.build, call.x(place), "float32"), scale])
 
 
 @operator("ConvInteger")

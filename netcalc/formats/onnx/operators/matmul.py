@@ -20,11 +20,16 @@ def matmul(call: Call) -> Value:
 def gemm(call: Call) -> Value:
     """alpha·A·B + beta·C with either matrix transposed; without factors a linear map."""
     alpha, beta = call.attribute("alpha", 1.0), call.attribute("beta", 1.0)
+    result = affine(call, call.x(0), call.x(1), call.optional(2) if beta else None, alpha, beta)
+    return cast(call.build, result, call.type(0).dtype)
+
+
+def affine(call: Call, first: Value, second: Value, bias: Value | None, alpha: float = 1.0, beta: float = 1.0) -> Value:
+    """Return alpha·A·B + beta·C, with either matrix transposed as the attributes say."""
     first, second = (
-        permuted(call.build, call.x(place), [1, 0]) if call.attribute(name, 0) else call.x(place)
-        for place, name in ((0, "transA"), (1, "transB"))
+        permuted(call.build, value, [1, 0]) if call.attribute(name, 0) else value
+        for value, name in ((first, "transA"), (second, "transB"))
     )
-    bias = call.optional(2) if beta else None
     whole = float(alpha).is_integer()
     if alpha == beta == 1 and bias is not None and bias.type.shape == second.type.shape[1:]:
         return product(call.build, first, second, bias)
@@ -32,9 +37,9 @@ def gemm(call: Call) -> Value:
     if alpha != 1:
         result = call.line("mul", [result], {"value": int(alpha) if whole else alpha})
     if bias is None:
-        return cast(call.build, result, call.type(0).dtype)
+        return result
     scaled = bias if beta == 1 else call.line("mul", [bias], {"value": beta})
-    return cast(call.build, call.line("add", [result, scaled]), call.type(0).dtype)
+    return call.line("add", [result, scaled])
 
 
 @operator("Einsum")

@@ -55,8 +55,8 @@ def test_layout(name: str, written: Callable[[netcalc.Network], str], tmp_path: 
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-_TEXT = """[`netcalc export`](export.md#code-of-pytorch) writes an operation as the function or module of PyTorch with the
-same definition, as an expression of several, or as a helper in front of the classes. {written} of {operations}
+_TEXT = """[`netcalc export`](export.md#code-of-pytorch) writes an operation as the function or module of PyTorch with
+the same definition, as an expression of several, or as a helper in front of the classes. {written} of {operations}
 operations have a rule: all that shipped specs use, except for `identity`, which is left out. A network with others is
 one error that names them all and their layers (E010), and so is an attribute that PyTorch does not take.
 `pytest --update tests/formats/export` writes this page."""
@@ -101,13 +101,6 @@ def test_no_weights(netcalc: Callable[..., CommandResult], tmp_path: Path) -> No
 
 def test_a_settings_value_is_a_default(written: Callable[[netcalc.Network], str]) -> None:
     assert "classes: int = 10" in written(netcalc.load("resnet18", set={"classes": 10}))
-
-
-def test_a_long_quotient_stays_a_number() -> None:
-    quotient = f"({'a' * 50} - {'b' * 50}) // 2"
-    text = "\n".join(laid_out(f"x = f({quotient}, ({'c' * 90}))", 0))
-    arguments = ast.parse(text).body[0].value.args  # type: ignore[attr-defined]
-    assert [type(argument).__name__ for argument in arguments] == ["BinOp", "Name"]
 
 
 def test_negative_quotients() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import subprocess
 import sys
@@ -134,3 +135,10 @@ def test_results_of_a_function() -> None:
     lines = laid_out(f"def forward(self, x: Tensor) -> tuple[{results}]:", 4)
     assert lines[:3] == ["    def forward(", "        self, x: Tensor", "    ) -> tuple["]
     assert lines[-1] == "    ]:"
+
+
+def test_a_long_quotient_stays_a_number() -> None:
+    quotient = f"({'a' * 50} - {'b' * 50}) // 2"
+    text = "\n".join(laid_out(f"x = f({quotient}, ({'c' * 90}))", 0))
+    arguments = ast.parse(text).body[0].value.args  # type: ignore[attr-defined]
+    assert [type(argument).__name__ for argument in arguments] == ["BinOp", "Name"]

@@ -1,13 +1,15 @@
 """Time and memory of forward passes, compared with PyTorch, onnxruntime and onnx's evaluator, or with another version.
 
     python benchmarks/forward.py [--models M …] [--engines E …] [--threads T …] [--batches B …] [--rounds N]
-                                 [--quick] [--prepared FOLDER] [--keep] [--resume]
+                                 [--isa SET] [--quick] [--prepared FOLDER] [--results FILE] [--keep] [--resume]
+    python benchmarks/forward.py --merge FILE … [--results FILE]
     python benchmarks/forward.py --baseline CHECKOUT [--models M …] [--threads T …] [--batches B …] [--rounds N]
 
 Each engine is a separate process, with the same weights, inputs and number of threads.  Their outputs are compared with
 those of torch; then they run one at a time, in turn.  A run of all cases writes ``results/forward.json`` after each of
-them, and ``--resume`` goes on with one that was interrupted.  A run of some cases prints them, and with ``--keep``
-replaces them there.  With ``--baseline`` netcalc alone runs, from that source tree and from this one; the ratios of
+them, and ``--resume`` goes on with one that was interrupted.  A run of some cases prints them, with ``--keep``
+replaces them there, and with ``--results`` starts a file of their own; ``--merge`` joins such files.  With
+``--baseline`` netcalc alone runs, from that source tree and from this one; the ratios of
 their times are printed.
 """
 
@@ -28,14 +30,14 @@ from typing import Any
 from baseline import compare_forward, show_ratios
 from engines.gemm import FLOPS as GEMM_FLOPS
 from figures import PEERS, Record, counted, means, networks, show, show_case, targets, title
-from measure import RESULTS, environment, machine, pace
+from measure import ISA, RESULTS, environment, machine, pace
 from models import MODELS, REFERENCE, Case
 
 HERE = Path(__file__).parent
 FILE = RESULTS / "forward.json"
 ENGINES = ("netcalc", *PEERS)
-THREADS, BATCHES = (1, 2), (1, 8)
-PACKAGES = ("numpy", "torch", "torchvision", "transformers", "onnx", "onnxscript", "onnxruntime")
+THREADS, BATCHES = (1, 2), (1,)
+PACKAGES = ("numpy", "torch", "torchvision", "timm", "transformers", "onnx", "onnxscript", "onnxruntime")
 #: Rounds of what runs less often than the others, and only once in a turn.
 SELDOM = {"reference": 2, "gemm": 5}
 #: Rounds of a case with ``--quick``.
@@ -50,7 +52,7 @@ BLAS = ("reference", "gemm")
 class Worker:
     """A process of ``worker.py``, which imports its engine at once and loads the case when it is told to."""
 
-    def __init__(self, engine: str, case: Case, threads: int) -> None:
+    def __init__(self, engine: str, case: Case, threads: int, isa: str | None = None) -> None:
         arguments = [engine, case.model.name, str(case.batch), str(threads), str(case.root)]
         self._pause = BLAS_PAUSE if engine in BLAS else PAUSE
         self._process = subprocess.Popen(
@@ -58,7 +60,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment(threads),
+            env=environment(threads, isa),
             text=True,
         )
 
@@ -89,12 +91,14 @@ class Worker:
         return json.loads(line) if line else {"error": f"the process ended with {self._process.wait()}"}
 
 
-def measured(case: Case, threads: int, engines: Sequence[str], rounds: int | None) -> Record:
+def measured(
+    case: Case, threads: int, engines: Sequence[str], rounds: int | None = None, isa: str | None = None
+) -> Record:
     """Measure a case with every engine that can run it, in so many rounds or in those that its time allows."""
     seconds: dict[str, list[float]] = {}
     engines = [name for name in engines if name != "reference" or (case.model.name, case.batch) in REFERENCE]
     with ExitStack() as stack:
-        workers = {name: stack.enter_context(Worker(name, case, threads)) for name in (*engines, "gemm")}
+        workers = {name: stack.enter_context(Worker(name, case, threads, isa)) for name in (*engines, "gemm")}
         ready = {name: worker.load() for name, worker in workers.items()}
         able = [name for name, found in ready.items() if "error" not in found]
         how, often = pace([ready[name].pop("pass_seconds") for name in able if name not in SELDOM])
@@ -109,6 +113,7 @@ def measured(case: Case, threads: int, engines: Sequence[str], rounds: int | Non
         "settings": case.model.settings,
         "batch": case.batch,
         "threads": threads,
+        **({} if isa is None else {"isa": isa}),
         "flops": flops,
         "gemm_gflops": round(GEMM_FLOPS / median(gemm) / 1e9, 1),
         "gemm_best_gflops": round(GEMM_FLOPS / min(gemm) / 1e9, 1),
@@ -159,23 +164,35 @@ def progress(text: str) -> None:
     print(line, end="", file=sys.stderr, flush=True)
 
 
-def read() -> list[Record]:
-    """Return the cases in the results file, which must be of this machine."""
-    results = json.loads(FILE.read_text(encoding="utf-8"))
+def read(file: Path) -> list[Record]:
+    """Return the cases in a file of results, which must be of this machine."""
+    results = json.loads(file.read_text(encoding="utf-8"))
     if results["machine"] != machine(PACKAGES):
-        sys.exit(f"{FILE} was measured on another machine or with other packages; a run of all cases replaces it")
+        sys.exit(f"{file} was measured on another machine or with other packages; a run of all cases replaces it")
     cases: list[Record] = results["cases"]
     return cases
 
 
-def write(records: Sequence[Record]) -> None:
-    """Write the cases, their means and targets, and the machine to the results file."""
+def merge(files: Sequence[Path], target: Path) -> None:
+    """Write the cases of all files to one, the later ones instead of equal ones before, and print the tables.
+
+    Other processor instructions or machines cannot be compared with each other, and end the command.
+    """
+    records = {title(record): record for file in files for record in read(file)}
+    if len({record.get("isa") for record in records.values()}) > 1:
+        sys.exit("the files were measured with different instruction sets")
+    write(target, list(records.values()))
+    show(list(records.values()))
+
+
+def write(file: Path, records: Sequence[Record]) -> None:
+    """Write the cases, their means and targets, and the machine to a file of results."""
     names = list(MODELS)
     records = sorted(records, key=lambda record: (names.index(record["model"]), record["batch"], record["threads"]))
     derived = {"means": means(records), "targets": targets(records), "networks": networks(records)}
     record = {"benchmark": "forward", **derived, "cases": records, "machine": machine(PACKAGES)}
-    RESULTS.mkdir(exist_ok=True)
-    FILE.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def options() -> argparse.Namespace:
@@ -186,23 +203,27 @@ def options() -> argparse.Namespace:
     parser.add_argument("--threads", nargs="+", type=int, default=list(THREADS))
     parser.add_argument("--batches", nargs="+", type=int, default=list(BATCHES))
     parser.add_argument("--rounds", type=int, metavar="N", help="instead of the number that the time of a pass allows")
+    parser.add_argument("--isa", choices=ISA, help="limit all engines to these instructions, as far as each can be")
     parser.add_argument("--quick", action="store_true", help="batch 1 on one thread against torch and onnxruntime")
     parser.add_argument("--prepared", type=Path, metavar="FOLDER", help="keep weights and exports there for later runs")
-    parser.add_argument("--keep", action="store_true", help="replace these cases in results/forward.json")
-    parser.add_argument("--resume", action="store_true", help="measure what results/forward.json lacks, and keep it")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="write there instead of to results/forward.json")
+    parser.add_argument("--keep", action="store_true", help="replace these cases in the results")
+    parser.add_argument("--resume", action="store_true", help="measure what the results lack, and keep it")
+    parser.add_argument(
+        "--merge", nargs="+", type=Path, metavar="FILE", help="join results of parts, and measure nothing"
+    )
     parser.add_argument("--baseline", type=Path, metavar="CHECKOUT", help="compare with netcalc of another source tree")
     args = parser.parse_args()
     if args.quick:
         args.engines, args.threads, args.batches = ["netcalc", "torch", "onnxruntime"], [1], [1]
         args.rounds = args.rounds or QUICK
     complete = set(args.engines) == set(ENGINES)
-    if (args.keep or args.resume) and not complete:
-        parser.error("--keep and --resume need all engines")
-    args.everything = complete and (set(args.models), set(args.threads), set(args.batches)) == (
-        set(MODELS),
-        set(THREADS),
-        set(BATCHES),
-    )
+    if (args.keep or args.resume or args.results) and not complete:
+        parser.error("--keep, --resume and --results need all engines")
+    asked = set(args.models), set(args.threads), set(args.batches)
+    args.keeping = args.keep or args.resume or args.results is not None
+    args.keeping |= complete and asked == (set(MODELS), set(THREADS), set(BATCHES))
+    args.results = args.results or (FILE if args.isa is None else FILE.with_stem(f"{FILE.stem}_{args.isa}"))
     return args
 
 
@@ -234,9 +255,10 @@ def main() -> None:
     args = options()
     if args.baseline is not None:
         return compare(args)
-    keeping = args.keep or args.resume or args.everything
-    earlier = (args.keep or args.resume) and FILE.is_file()
-    kept = {title(record): record for record in (read() if earlier else [])}
+    if args.merge:
+        return merge(args.merge, args.results)
+    earlier = (args.keep or args.resume) and args.results.is_file()
+    kept = {title(record): record for record in (read(args.results) if earlier else [])}
     there = {(r["model"], r["batch"], r["threads"]) for r in kept.values()} if args.resume else set()
     wanted = [
         (model, batch)
@@ -250,13 +272,13 @@ def main() -> None:
             if (case.model.name, case.batch, threads) in there:
                 continue
             progress(f"{case.model.name}, batch {case.batch}, threads {threads}")
-            record = measured(case, threads, args.engines, args.rounds)
+            record = measured(case, threads, args.engines, args.rounds, args.isa)
             progress("")
             show_case(record)
             new.append(record)
-            if keeping:
+            if args.keeping:
                 kept[title(record)] = record
-                write(list(kept.values()))
+                write(args.results, list(kept.values()))
     show(list(kept.values()) if args.resume else new)
     return None
 

@@ -19,7 +19,17 @@ RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "pydantic", "rich", "ruamel.yaml", "typer")
 #: Environment variables of the number of threads of numerical libraries, and prefixes of all their settings.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-SETTINGS = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "ONEDNN_", "DNNL_", "ATEN_")
+SETTINGS = ("OMP_", "GOMP_", "KMP_", "OPENBLAS_", "MKL_", "ONEDNN_", "DNNL_", "ATEN_", "NETCALC_ISA")
+#: Settings that limit each engine to the instructions of a set.  onnxruntime has none, and takes the processor's best.
+ISA = {
+    "avx2": {
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "OPENBLAS_CORETYPE": "Haswell",
+        "NETCALC_ISA": "avx2",
+    }
+}
 
 #: Seconds that the rounds of a case should take, and the largest number of rounds.
 BUDGET, MOST = 8.0, 15
@@ -66,9 +76,10 @@ def summarized(times: Mapping[str, Sequence[float]], against: str) -> dict[str, 
     }
 
 
-def environment(threads: int | None = None) -> dict[str, str]:
-    """Return the environment without settings of numerical libraries, apart from the number of threads."""
+def environment(threads: int | None = None, isa: str | None = None) -> dict[str, str]:
+    """Return the environment without settings of numerical libraries, apart from threads and instruction set."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    own |= ISA[isa] if isa is not None else {}
     return own if threads is None else own | dict.fromkeys(THREADS, str(threads))
 
 

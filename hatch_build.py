@@ -87,7 +87,7 @@ def compiled(native: Any) -> str | None:
         return None
     native.LIBRARY.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=native.LIBRARY.parent) as folder:
-        facts = [*command, f'-DDIGEST="{native.digest()}"', f'-DBUILD="{build}"', str(native.FACTS)]
+        facts = [*command, f'-DDIGEST="{native.digest()}"', f'-DBUILD="{build}"', str(native.FACTS), str(native.TURNS)]
         reason = _run(facts, folder) or _compile_kernels(command, native, folder)
         if reason is None:
             objects = sorted(map(str, Path(folder).rglob("*.o")))

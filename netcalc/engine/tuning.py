@@ -18,6 +18,11 @@ class Tuning:
     pass_elements_per_worker: int = 1 << 12
     #: Multiply-adds of a product that justify one more worker.
     product_macs_per_worker: int = 1 << 16
+    #: Elements and multiply-adds that justify one more job for a worker process, and the most jobs that it has: what it
+    #: has not begun others can take over, and what it has begun takes a small part of a slice of the scheduler.
+    pass_elements_per_job: int = 1 << 18
+    product_macs_per_job: int = 1 << 24
+    jobs_of_worker: int = 2
     #: Elements of the result of a step from which on threads share it.  Waking a thread takes tens of microseconds;
     #: worker processes share every step.
     threaded_step_elements: int = 1 << 19

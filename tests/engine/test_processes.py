@@ -16,7 +16,7 @@ import pytest
 from netcalc.diagnostics import NetcalcError
 from netcalc.engine.runtime import session as module
 from netcalc.engine.runtime.session import Session
-from netcalc.engine.runtime.workers import SerialPool
+from netcalc.engine.runtime.workers import Part, SerialPool
 from netcalc.numerics.inputs import run_inputs
 from tests.engine.child_processes import child_processes
 from tests.engine.test_session import session
@@ -34,6 +34,18 @@ layers:
   - {flatten: {}}
   - {linear: 600}
   - {layer_norm: {}}
+  - {softmax: {}}
+"""
+#: A network without recurrent layers, whose rounds every worker has a part in.
+TOKENS = """
+inputs: {x: [2, 100, 256]}
+layers:
+  - {linear: 1024}
+  - gelu
+  - {linear: 256}
+  - {layer_norm: {}}
+  - {transpose: [1, 2]}
+  - {linear: 300}
   - {softmax: {}}
 """
 IDS = """
@@ -91,15 +103,36 @@ def test_no_workers_start_if_no_step_is_split(existing: set[int]) -> None:
 
 
 def test_a_pass_survives_the_death_of_a_worker(existing: set[int]) -> None:
-    """The caller does the work of a worker that was killed, and the next pass starts new workers."""
+    """Others do the work of a worker that was killed, and new workers start once its end is known."""
     one, inputs = forking_session(), run_inputs(program(NETWORK))
     expected = one(inputs)
     (first, *_) = child_processes() - existing
     os.kill(first, signal.SIGKILL)
-    for _ in range(2):
+
+    def replaced() -> bool:
         np.testing.assert_array_equal(one(inputs)[0], expected[0])
-    assert len(child_processes() - existing) == 2
-    assert first not in child_processes()
+        return len(child_processes() - existing) == 2 and first not in child_processes()
+
+    assert becomes_true(replaced)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_jobs_of_a_worker_that_does_not_run_are_taken_over(existing: set[int], threads: int) -> None:
+    """A pass ends with the same bits while a worker is stopped, and after it has gone on."""
+    one, inputs = forking_session(threads, TOKENS), run_inputs(program(TOKENS))
+    expected = one(inputs)
+    (stopped, *_) = child_processes() - existing
+    for _ in range(3):
+        sleep(0.6)  # workers have begun no job between passes
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            for _ in range(3):
+                np.testing.assert_array_equal(one(inputs)[0], expected[0])
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+        for _ in range(20):
+            np.testing.assert_array_equal(one(inputs)[0], expected[0])
+    assert stopped in child_processes()
 
 
 @pytest.mark.parametrize("place", [0, 3999])
@@ -124,7 +157,7 @@ def test_an_interrupted_pass_leaves_no_workers(existing: set[int], monkeypatch: 
     with pytest.raises(KeyboardInterrupt):
         one(inputs, interrupt)
     np.testing.assert_array_equal(one(inputs)[0], expected[0])
-    monkeypatch.setattr(one, "_own_parts", [interrupt] * len(one._own_parts))
+    monkeypatch.setattr(one, "_own_parts", [Part(range(1), 0, lambda _: interrupt)] * len(one._own_parts))
     with pytest.raises(KeyboardInterrupt):
         one(inputs)
     assert becomes_true(lambda: not child_processes() - existing)

@@ -82,7 +82,7 @@ def emit_product(
     transposed = other.dtype == x.dtype and other.strides[0] == other.dtype.itemsize
     in_place = transposed and prefers_transposed(context, x, columns)
     panels = Panels.of(rows, x.shape[1], context.tuning) if in_place else None
-    jobs = context.parallelism.product_jobs(rows * columns * x.shape[1])
+    jobs = context.parallelism.product_jobs(rows * columns * x.shape[1], several=True)
     tiles = _job_tiles(rows, x.shape[1], columns, jobs, epilogue.stages, context.tuning)
     if out.dtype != x.dtype or not epilogue.empty:
         tiles = [part for tile in tiles for part in _cache_tiles(tile, context.tuning)]

@@ -29,9 +29,21 @@ class Parallelism:
 
     def pass_jobs(self, elements: int) -> int:
         """Return the number of jobs of a pass over so many elements."""
-        return max(1, min(self.threads, elements // self.tuning.pass_elements_per_worker))
+        tuning = self.tuning
+        workers = max(1, min(self.threads, elements // tuning.pass_elements_per_worker))
+        return workers * self._jobs_of_worker(workers, elements // tuning.pass_elements_per_job)
 
-    def product_jobs(self, macs: int) -> int:
-        """Return the number of jobs of a product of so many multiply-adds; 1 where BLAS threads share it."""
-        most = self.threads if self.processes else 1
-        return max(1, min(most, macs // self.tuning.product_macs_per_worker))
+    def product_jobs(self, macs: int, *, several: bool = False) -> int:
+        """Return the number of jobs of a product of so many multiply-adds; 1 where BLAS threads share it.
+
+        With ``several`` a worker may have more than one, each of which reads what the other jobs read too.
+        """
+        tuning, most = self.tuning, self.threads if self.processes else 1
+        workers = max(1, min(most, macs // tuning.product_macs_per_worker))
+        return workers * (self._jobs_of_worker(workers, macs // tuning.product_macs_per_job) if several else 1)
+
+    def _jobs_of_worker(self, workers: int, jobs: int) -> int:
+        """Return the number of jobs of each worker: several where processes can take them over from each other."""
+        if not self.processes or workers == 1:
+            return 1
+        return max(1, min(self.tuning.jobs_of_worker, jobs // workers))

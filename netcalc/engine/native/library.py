@@ -98,6 +98,12 @@ def bound(name: str, arguments: ctypes.Structure, *arrays: Any) -> Callable[[], 
     return partial(function, ctypes.byref(arguments))
 
 
+def function(name: str) -> Any:
+    """Return a function of the library that is the same for all instruction sets; None if there is none."""
+    library = _library()
+    return None if library is None else getattr(library, f"netcalc_{name}", None)
+
+
 def integers(*values: int) -> ctypes.Array[ctypes.c_ssize_t]:
     """Return integers as an array of C's ptrdiff_t."""
     return (ctypes.c_ssize_t * len(values))(*values)

@@ -14,10 +14,11 @@ _FOLDER = Path(__file__).parent
 
 #: The library.  It has no interface of Python, so that one file serves all versions.
 LIBRARY = _FOLDER / "kernels.so"
-#: Source that is compiled once.
+#: Source that is compiled once, with the digest; and another.
 FACTS = _FOLDER / "library.c"
+TURNS = _FOLDER / "turns.c"
 #: Sources that are compiled for each instruction set.
-KERNELS = sorted(path for path in _FOLDER.glob("*.c") if path != FACTS)
+KERNELS = sorted(path for path in _FOLDER.glob("*.c") if path not in (FACTS, TURNS))
 #: Instruction sets by the name of a machine, and the options of the compiler for each; the first one is needed.
 _INSTRUCTION_SETS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "x86_64": {"sse2": (), "avx2": ("-march=x86-64-v3",), "avx512": ("-march=x86-64-v4",)},

@@ -1,7 +1,10 @@
 """Process pool: forked workers that share the arena of a session.
 
 A thread that waits for another takes about fifty microseconds to wake up and to acquire the interpreter's lock, which
-is longer than most steps.  A process has an interpreter of its own and can wait in a spin loop.
+is longer than most steps.  A process has an interpreter of its own, and waits in a spin loop, for a bounded time.
+
+Workers claim jobs one by one: each its own first, in order, then what others have not begun.  A worker that has
+lost its core to another process is then missed only for the job that it has begun.
 """
 
 from __future__ import annotations
@@ -9,28 +12,18 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from mmap import mmap
-from multiprocessing import get_context
-from multiprocessing.synchronize import Semaphore
-from pathlib import Path
-from time import sleep
 from typing import NoReturn
 from weakref import finalize
 
 import psutil
 
+from netcalc.engine.native.turns import Turns, available
 from netcalc.engine.runtime.workers import BindParts, Part, WorkerLostError, numpy_settings
 
-#: Polls before sleeping: of a worker for the next phase, for about a millisecond, and of the owner for the end of one.
-_WORKER_POLLS, _OWNER_POLLS = 20_000, 100_000
-#: Naps of about fifty microseconds that the owner takes after that.  It does not yield instead, since it may then lose
-#: its core until the next timer tick.  A worker does not nap, since it would wake up on the core of its owner.
-_OWNER_NAPS = 20_000
-#: Seconds of sleep between two checks that the other side is alive.
-_SLEEP = 0.5
+__all__ = ["ProcessPool", "available"]
 
 
 class ProcessPool:
@@ -41,33 +34,36 @@ class ProcessPool:
     the fork; it is left to the filters of the caller, and the default ones ignore it.
 
     Raises:
-        OSError: if the system cannot create another process or has no shared semaphores.
+        OSError: if the system cannot create another process.
     """
 
     def __init__(self, bind: BindParts, count: int) -> None:
-        self._owner = os.getpid()
-        context = get_context("fork")
-        # the number of the phase; 1 once a worker has failed, or is not to start
-        self._board = memoryview(mmap(-1, 16)).cast("q")
-        self._starts, self._ends = ([context.Semaphore(0) for _ in range(count - 1)] for _ in range(2))
+        self._owner, parts = os.getpid(), bind(0)
+        self._phases = len(parts)
+        self._turns = Turns(max((part.jobs for part in parts), default=0))
+        # 1 once a worker has failed, or is not to start
+        self._failed = memoryview(mmap(-1, 8)).cast("q")
+        # phases of all passes are counted, so that a worker that comes late finds none of its claims open
+        self._last, self._before = -1, 1
+        self._expected = 0
         self._pids: list[int] = []
         self.stop = finalize(self, _stop, self._pids, self._owner)
         try:
-            for number, (start, end) in enumerate(zip(self._starts, self._ends, strict=True), 1):
+            for number in range(1, count):
                 with _signals_blocked():
                     pid = os.fork()
                     if not pid:
-                        _serve(bind, number, self._board, start, end, self._owner)
+                        _serve(bind, number, self._turns, self._failed, self._owner)
                     self._pids.append(pid)
         except BaseException:
-            self._board[1] = 1  # a fork whose warning was raised as an exception has made a worker without known pid
+            self._failed[0] = 1  # a fork whose warning was raised as an exception has made a worker without known pid
             self.stop()
             raise
 
     @property
     def alive(self) -> bool:
         """True if the workers are running and belong to this process."""
-        return self.stop.alive and self._owner == os.getpid()
+        return self.stop.alive and self._owner == os.getpid() and not any(map(_has_ended, self._pids))
 
     @property
     def private_bytes(self) -> int:
@@ -88,18 +84,34 @@ class ProcessPool:
         Raises:
             WorkerLostError: if a worker failed or ended; all workers have then ended.
         """
-        self._board[0] = phase
+        if phase <= self._last:
+            self._before += self._phases
+        self._last = phase
         try:
-            for start in self._starts[:workers]:
-                start.release()
-            own_part()
-            for end, pid in zip(self._ends[:workers], self._pids, strict=False):
-                _wait(end, _OWNER_POLLS, _OWNER_NAPS, partial(_has_ended, pid))
-            if self._board[1]:
-                raise WorkerLostError
+            self._turns.publish(self._before + phase)
+            if own_part.jobs:
+                others = own_part.jobs
+                for number in self._turns.claimed(self._before + phase, own_part.own, own_part.jobs):
+                    own_part.run(number)
+                    others -= 1
+            else:
+                own_part()
+                others = workers
+            self._expected += others
+            self._await_workers()
         except BaseException:
             self.stop()
             raise
+
+    def _await_workers(self) -> None:
+        """Wait until all jobs that workers have claimed are done."""
+        done = self._turns.reported
+        while done < self._expected:
+            before, done = done, self._turns.more_done(done)
+            if done == before and any(map(_has_ended, self._pids)):
+                raise WorkerLostError
+        if self._failed[0]:
+            raise WorkerLostError
 
 
 @contextmanager
@@ -112,10 +124,8 @@ def _signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(
-    bind: BindParts, number: int, board: memoryview[int], start: Semaphore, end: Semaphore, owner: int
-) -> NoReturn:
-    """Worker process main loop: wait for a phase, run the part, report.  Ends with its owner."""
+def _serve(bind: BindParts, number: int, turns: Turns, failed: memoryview[int], owner: int) -> NoReturn:
+    """Worker process main loop: wait for a phase, run jobs of it, report each.  Ends with its owner."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -124,20 +134,37 @@ def _serve(
         gc.disable()  # collecting would write to, and so copy, pages of the owner
         _close_files()
         with numpy_settings():
-            parts = bind(number)
-            _leave_core_of(owner, number)
-            while True:
-                if _wait(start, _WORKER_POLLS, 0, lambda: bool(board[1]) or os.getppid() != owner):
-                    _leave_core_of(owner, number)
-                parts[board[0]]()
-                end.release()
+            _run_phases(bind(number), number, turns, failed, owner)
     except WorkerLostError:
         status = 0
     except BaseException:
-        board[1] = 1
-        end.release()
+        failed[0] = 1
+        turns.done()
     finally:
         os._exit(status)
+
+
+def _run_phases(parts: Sequence[Part], number: int, turns: Turns, failed: memoryview[int], owner: int) -> NoReturn:
+    """Run jobs of each phase, of which the first has the number 1.
+
+    Raises:
+        WorkerLostError: if the owner has ended.
+    """
+    seen, phases = 0, len(parts)
+    while True:
+        phase = turns.next_phase(seen)
+        if phase == seen:
+            if failed[0] or os.getppid() != owner:
+                raise WorkerLostError
+            continue
+        seen, part = phase, parts[(phase - 1) % phases]
+        if part.jobs:
+            for job in turns.claimed(phase, part.own, part.jobs):
+                part.run(job)
+                turns.done()
+        elif part.own:
+            part()
+            turns.done()
 
 
 def _close_files() -> None:
@@ -146,37 +173,6 @@ def _close_files() -> None:
     for standard in range(3):
         os.dup2(null, standard)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-
-
-def _leave_core_of(owner: int, number: int) -> None:
-    """Move to another core if this worker runs on the owner's, where the kernel starts and wakes it."""
-    with suppress(OSError, ValueError, IndexError):  # it only affects speed
-        core = _core(owner)
-        if core == _core(os.getpid()) and core in (cores := sorted(os.sched_getaffinity(0))):
-            os.sched_setaffinity(0, {cores[(cores.index(core) + number) % len(cores)]})
-            os.sched_setaffinity(0, cores)
-
-
-def _core(pid: int) -> int:
-    """Return the core that a process is on.  psutil takes several times as long, while the owner waits."""
-    text = Path(f"/proc/{pid}/stat").read_bytes()
-    return int(text.rpartition(b")")[2].split()[36])
-
-
-def _wait(semaphore: Semaphore, polls: int, naps: int, lost: Callable[[], bool]) -> bool:
-    """Wait for a semaphore, polling first and then asleep; return True if it slept."""
-    acquire = semaphore.acquire
-    for _ in range(polls):
-        if acquire(False):
-            return False
-    for _ in range(naps):
-        if acquire(False):
-            return False
-        sleep(0)
-    while not acquire(True, _SLEEP):
-        if lost():
-            raise WorkerLostError
-    return True
 
 
 def _has_ended(pid: int) -> bool:

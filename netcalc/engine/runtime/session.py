@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import RLock
@@ -19,7 +19,7 @@ from netcalc.engine.plan import Plan
 from netcalc.engine.runtime.blas import blas_threads
 from netcalc.engine.runtime.threads import ThreadPool
 from netcalc.engine.runtime.workers import BindParts, Part, SerialPool, WorkerLostError, WorkerPool, numpy_settings
-from netcalc.engine.step import Constant, Job, Step, cuts
+from netcalc.engine.step import Buffers, Constant, Job, Step, cuts
 from netcalc.numerics.parameters import Parameters
 
 #: Called after each constant is loaded, with the number loaded so far.
@@ -101,7 +101,7 @@ class Session:
             try:
                 self._pass(inputs, watch, self._ready_pool())
             except WorkerLostError:  # the repeated pass raises what made the worker fail
-                self._pass(inputs, watch, SerialPool(partial(self._parts, self.plan.steps), self.plan.threads))
+                self._pass(inputs, watch, SerialPool(self._bound_parts, self.plan.threads))
 
     @property
     def private_bytes(self) -> int:
@@ -125,12 +125,16 @@ class Session:
         if self._pool is None or not self._pool.alive:
             if self._pool is not None:
                 self._pool.close()
-            bind, count = partial(self._parts, plan.steps), max(plan.workers_by_step.values(), default=1)
+            count = max(plan.workers_by_step.values(), default=1)
+            kind = _pool_type(plan.processes) if count > 1 and not self._alone else SerialPool
             try:
-                self._pool = (_pool_type(plan.processes) if count > 1 and not self._alone else SerialPool)(bind, count)
+                self._pool = kind(self._bound_parts, count)
             except OSError:  # the system refuses another process
-                self._pool = SerialPool(bind, count)
+                self._pool = SerialPool(self._bound_parts, count)
         return self._pool
+
+    def _bound_parts(self, worker: int) -> list[Part]:
+        return self._parts(self.plan.steps, worker) if worker else self._own_parts
 
     def _pass(self, inputs: Sequence[Array], watch: Watch | None, pool: WorkerPool) -> None:
         for target, array in zip(self._inputs, inputs, strict=True):
@@ -160,11 +164,14 @@ class Session:
         for step in steps:
             ranges = cuts(step.jobs, plan.workers_by_step[step])
             if worker >= len(ranges):
-                parts += [_no_op] * _phases(step)
+                parts += [_NOTHING] * _phases(step)
                 continue
-            arrays = step.buffers(self._scratch[worker])
-            part = _in_turn([step.bind(number, arrays) for number in range(*ranges[worker])])
-            parts += [part] if step.rounds is None else [partial(part, round_) for round_ in range(step.rounds)]
+            own, bind = range(*ranges[worker]), partial(_bound, step, step.buffers(self._scratch[worker]))
+            if step.rounds is None:
+                parts.append(Part(own, step.jobs if len(ranges) > 1 else 0, bind))
+            else:
+                jobs = {number: bind(number) for number in own}
+                parts += [Part(own, 0, partial(_in_round, jobs, round_)) for round_ in range(step.rounds)]
         return parts
 
 
@@ -185,16 +192,28 @@ def _phases(step: Step) -> int:
     return 1 if step.rounds is None else step.rounds
 
 
-def _no_op() -> None:
-    """Part of a worker that has no jobs in a phase."""
+def _bound(step: Step, buffers: Buffers, number: int) -> Job:
+    return step.bind(number, buffers)
+
+
+def _in_round(jobs: Mapping[int, Job], round_: int, number: int) -> Job:
+    return partial(jobs[number], round_)
+
+
+def _no_job(number: int) -> Job:
+    raise LookupError(number)
+
+
+#: Part of a worker that has no jobs in a phase.
+_NOTHING = Part(range(0), 0, _no_job)
 
 
 def _pool_type(processes: bool) -> Callable[[BindParts, int], WorkerPool]:
     if not processes:
         return ThreadPool
-    from netcalc.engine.runtime.processes import ProcessPool  # multiprocessing and psutil are slow to import
+    from netcalc.engine.runtime.processes import ProcessPool, available  # psutil is slow to import
 
-    return ProcessPool
+    return ProcessPool if available() else ThreadPool
 
 
 def _load(constant: Constant) -> None:
@@ -204,15 +223,3 @@ def _load(constant: Constant) -> None:
     elif constant.fill is not None:
         slot.store.memory = aligned(slot.store.nbytes)
         constant.fill(slot.array())
-
-
-def _in_turn(jobs: Sequence[Job]) -> Job:
-    """Return one job that runs all of these."""
-    if len(jobs) == 1:
-        return jobs[0]
-
-    def part(*round_: int) -> None:
-        for job in jobs:
-            job(*round_)
-
-    return part

@@ -8,8 +8,41 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-#: The work of one worker in one phase.  A phase is a step, or one round of a step that has rounds.
-Part: TypeAlias = Callable[[], None]
+from netcalc.engine.step import Job
+
+
+class Part:
+    """The work of one worker in one phase: its own jobs, and in some phases any other job that it takes over.
+
+    A phase is a step, or one round of a step that has rounds.  Calling a part runs the worker's own jobs in order.
+
+    Args:
+        own: the numbers of its own jobs.
+        jobs: the number of jobs that workers may take over from each other; 0 if each runs its own.
+        bind: makes the job of a number.  A worker's own are made at once, others when they are taken over.
+    """
+
+    __slots__ = ("_bind", "_jobs", "_own", "jobs", "own")
+
+    def __init__(self, own: range, jobs: int, bind: Callable[[int], Job]) -> None:
+        self.own = own
+        self.jobs = jobs
+        self._bind = bind
+        self._own = [bind(number) for number in own]
+        self._jobs = dict(zip(own, self._own, strict=True))
+
+    def __call__(self) -> None:
+        for job in self._own:
+            job()
+
+    def run(self, number: int) -> None:
+        """Run the job of a number."""
+        job = self._jobs.get(number)
+        if job is None:
+            job = self._jobs[number] = self._bind(number)
+        job()
+
+
 #: Returns the parts of the worker of a number, phase by phase.  Worker 0 is the caller.
 BindParts: TypeAlias = Callable[[int], Sequence[Part]]
 
@@ -38,6 +71,8 @@ class WorkerPool(Protocol):
 
     def run(self, phase: int, own_part: Part, workers: int) -> None:
         """Run ``own_part`` in the caller while the first ``workers`` workers run their parts of the phase.
+
+        Phases of a pass have growing numbers, but not all run here.
 
         Returns when all have finished.  If parts fail, raises the exception of the first that did.
         """

@@ -9,6 +9,7 @@ from netcalc.diagnostics import RuleError
 from netcalc.dims import Dim
 from netcalc.dtypes import DType
 from netcalc.formats.graph.builder import Builder
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.model import Stored, StoredTensor, Value
 from netcalc.formats.keras.configuration import Layer
 from netcalc.formats.keras.held import Form, Held, Variable, Weights, shaped
@@ -33,6 +34,10 @@ _WITHOUT_EFFECT = frozenset(
 _ENDINGS = ("_initializer", "_regularizer", "_constraint")
 #: Arguments of calls that say nothing where they have these values.
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {"training": (None, False), "mask": (None,)}
+
+
+#: Place of arguments that are given by name.
+_AS_KEYWORD = 99
 
 
 class Surroundings(NamedTuple):
@@ -102,6 +107,18 @@ class Call:
         if len(listed) < least or not all(isinstance(item, Operand) for item in listed):
             raise RuleError(f"its argument {name!r} should be {least} or more tensors")
         return listed
+
+    def mask(self, operand: Operand | None = None, name: str = "mask") -> Value | None:
+        """Return the mask of an operand, by default the input, true at the steps that count; None if all do.
+
+        It is the argument of this name where the file has it, as files of newer versions do.
+        """
+        own = self.argument(_AS_KEYWORD, name)
+        if own is None:
+            return (self.operand() if operand is None else operand).mask
+        if not isinstance(own, Operand):
+            raise RuleError(f"its argument {name!r} should be a tensor")
+        return cast(self.build, self.last(own), "bool")
 
     def last(self, operand: Operand | None = None) -> Value:
         """Return an operand, by default the input, with its axes in the order of Keras."""

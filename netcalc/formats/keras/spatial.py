@@ -16,7 +16,18 @@ _EITHER = frozenset(
     (
         *("InputLayer", "Rescaling", "Normalization", "BatchNormalization", "Activation", "ReLU", "LeakyReLU", "PReLU"),
         *("ELU", "Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout", "Identity", "ActivityRegularization"),
-        *("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Divide", "Resizing"),
+        *(
+            "Add",
+            "Subtract",
+            "Multiply",
+            "Average",
+            "Maximum",
+            "Minimum",
+            "Concatenate",
+            "Divide",
+            "Resizing",
+            "CenterCrop",
+        ),
         *("RandomFlip", "RandomRotation", "RandomZoom", "RandomTranslation", "RandomContrast", "RandomBrightness"),
     )
 )

@@ -103,13 +103,14 @@ class Translation:
         return Operand(value, first)
 
     def _is_looked_up(self, layer: Layer) -> bool:
-        """Return True for an input that embeddings alone take, which is a number of a row."""
+        """Return True for an input that embeddings alone take, and masks, which is a number of a row."""
         takers = [
             other
             for other in self.model.layers.values()
             if any(one.layer == layer.name for call in other.calls for one in _references(call))
         ]
-        return bool(takers) and all(taker.kind == "Embedding" for taker in takers)
+        kinds = {taker.kind for taker in takers}
+        return "Embedding" in kinds and kinds <= {"Embedding", "NotEqual"}  # the latter makes the mask of padding
 
     def _outputs(self, outputs: Sequence[Operand]) -> None:
         graph = self.build.graph

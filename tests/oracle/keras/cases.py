@@ -231,9 +231,68 @@ def attention() -> Any:
     return keras.Model([a, b], [*results, L.AdditiveAttention()([a, b]), L.Attention(score_mode="concat")([a, b])])
 
 
+def attention_results() -> Any:
+    a = keras.Input((7, 12))
+    gated = L.MultiHeadAttention(2, 4, use_gate=True, sliding_window=3)(a, a, use_causal_mask=True)
+    results = [L.GroupQueryAttention(4, 4, 2, use_gate=True)(a, a), L.MultiHeadAttention(2, 4, sliding_window=2)(a, a)]
+    return keras.Model(a, [gated, *results, *L.MultiHeadAttention(2, 4)(a, a, return_attention_scores=True)])
+
+
+def masks() -> Any:
+    """Padding, which layers of attention hide and means leave out; the first layer of attention drops the mask."""
+    ids = keras.Input((7,))
+    first, second, third = (L.Embedding(6, 8, mask_zero=True)(ids) for _ in range(3))
+    x, normed = L.MultiHeadAttention(2, 4)(first, first), L.BatchNormalization()(third)
+    results = [L.GlobalAveragePooling1D()(x), L.GlobalAveragePooling1D(keepdims=True)(L.Dropout(0.1)(normed))]
+    results += [L.Attention()([second, second]), L.AdditiveAttention()([second, second])]
+    return keras.Model(ids, [*results, L.GlobalAveragePooling1D()(L.LayerNormalization()(L.Add()([second, x])))])
+
+
+def masked_steps() -> Any:
+    x = keras.Input((6, 4))
+    y = L.Masking()(x)
+    return keras.Model(x, [L.GlobalAveragePooling1D()(y), L.Dense(3)(L.TimeDistributed(L.Dense(3))(y))])
+
+
+def convolved_steps() -> Any:
+    images, signal = keras.Input((3, 6, 7, 3)), keras.Input((3, 8, 2))
+    every, *states = L.ConvLSTM2D(4, 3, padding="same", return_sequences=True, return_state=True)(images)
+    results = [L.ConvLSTM2D(4, 3, padding="same", use_bias=False)(every, initial_state=states)]
+    results += [L.ConvLSTM2D(2, (2, 3), strides=2, activation="relu", go_backwards=True)(images)]
+    return keras.Model([images, signal], [*results, L.ConvLSTM1D(3, 2, dilation_rate=2)(signal)])
+
+
+def crops() -> Any:
+    x = keras.Input((9, 12, 3))
+    results = [L.CenterCrop(5, 6)(x), L.CenterCrop(12, 8)(x), L.Resizing(8, 4, crop_to_aspect_ratio=True)(x)]
+    results += [L.Resizing(8, 4, pad_to_aspect_ratio=True, fill_value=2.0)(x), L.RandomCrop(9, 12)(x)]
+    return keras.Model(x, [*results, L.SpectralNormalization(L.Conv2D(4, 3))(x)])
+
+
+def augmented() -> Any:
+    """Layers that leave images as they are in inference."""
+    layers = [L.RandomFlip(), L.RandomRotation(0.1), L.RandomZoom(0.1), L.RandomTranslation(0.1, 0.1)]
+    layers += [L.RandomContrast(0.1), L.RandomBrightness(0.1), L.RandomShear(0.1), L.RandomErasing(), L.RandAugment()]
+    return stack((8, 8, 3), *layers, L.RandomGrayscale(), L.RandomCrop(8, 8), L.Conv2D(2, 3))
+
+
+def categories() -> Any:
+    ids, numbers = keras.Input((5,), dtype="int64"), L.Discretization([-1.0, 0.0, 0.5])
+    tied, own = L.ReversibleEmbedding(7, 4), L.ReversibleEmbedding(7, 4, tie_weights=False, logit_soft_cap=3.0)
+    encoded = [L.CategoryEncoding(7, output_mode=mode)(ids) for mode in ("multi_hot", "count", "one_hot")]
+    vectors = tied(ids)
+    return keras.Model(ids, [*encoded, tied(vectors, reverse=True), own(own(ids), reverse=True), numbers(vectors)])
+
+
 CASES = {
     **{one.__name__: Case(one) for one in (signals, images, volumes, activations, norms, merging, shared, operations)},
-    **{one.__name__: Case(one) for one in (recurrent, written_steps, cells, directions, steps, attention)},
+    **{
+        one.__name__: Case(one)
+        for one in (recurrent, written_steps, cells, directions, steps, attention, attention_results)
+    },
     "open_images": Case(open_images, {"height": 8, "width": 6}),
+    **{one.__name__: Case(one) for one in (masked_steps, convolved_steps, crops, augmented)},
+    "categories": Case(categories, tokens=7),
+    "masks": Case(masks, tokens=6),
     "tokens": Case(tokens, {"length": 6}, tokens=20),
 }

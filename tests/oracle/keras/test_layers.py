@@ -54,7 +54,7 @@ def test_record_lists_the_layers_of_keras(request: pytest.FixtureRequest) -> Non
     assert list(json.loads(gzip.decompress(MODELS.read_bytes()))) == list(CASES)
     assert text == RECORD.read_text(encoding="utf-8")
     missing = [name for name in found if name in rules() and not found[name]]
-    assert len(missing) < 25, missing
+    assert len(missing) < 32, missing
 
 
 def _classes() -> set[str]:

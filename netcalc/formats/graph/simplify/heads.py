@@ -13,9 +13,9 @@ from netcalc.formats.graph.simplify.views import chain_after
 
 def apart(work: Rewriter, line: Line) -> Sequence[Value] | None:
     """Split the first axis of attention where views of its result split it into two."""
-    (result,) = line.outputs
+    result, *weights = line.outputs
     inputs = [value for value in line.inputs if value is not None]
-    if result.type.rank != 3 or len(inputs) != 3 or any(value.type.rank != 3 for value in inputs):
+    if weights or result.type.rank != 3 or len(inputs) != 3 or any(value.type.rank != 3 for value in inputs):
         return None
     after = chain_after(work, result, line.scope)
     arrangement = arranged(result.type.shape, [work.operation(view) for view in after])

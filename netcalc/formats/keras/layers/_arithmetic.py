@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netcalc.diagnostics import RuleError
+from netcalc.formats.graph.lines.operands import cast, single
 from netcalc.formats.graph.model import Value
 from netcalc.formats.keras.call import Call
 from netcalc.formats.keras.operand import Operand
@@ -58,6 +59,12 @@ def constant(call: Call, value: Any, other: Operand) -> Operand:
     if dtype == "float32" and made.type.dtype != "float32":
         made = call.line("cast", [made], {"dtype": "float32"})
     return Operand(made)
+
+
+def any_along(call: Call, value: Value, axes: Sequence[int], *, keep: bool = False) -> Value:
+    """Return whether any truth value along axes holds."""
+    count = call.line("sum", [cast(call.build, value, "int64")], {"axis": single(axes), "keepdim": keep or None})
+    return call.line("greater", [count], {"value": 0})
 
 
 def flattened(value: Any) -> tuple[tuple[int, ...], list[Any]]:

@@ -18,7 +18,8 @@ OPERATIONS = {"LSTM": "lstm", "GRU": "gru", "SimpleRNN": "rnn"}
 _GATES: dict[str, tuple[int, ...]] = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "SimpleRNN": (0,)}
 #: Most steps that are written out, which is a matter of seconds.
 _MOST = 200
-_WITHOUT_EFFECT = (
+#: Settings that change neither results nor weights.
+WITHOUT_EFFECT = (
     *("unroll", "zero_output_for_mask", "unit_forget_bias", "implementation", "use_cudnn", "time_major"),
     *("dropout_mask_count", "recurrent_dropout_seed"),
 )
@@ -53,7 +54,7 @@ class Cell(NamedTuple):
 def cell_of(call: Call) -> Cell:
     """Return the settings of a recurrent layer or cell."""
     kind = call.layer.kind.removesuffix("Cell")
-    for name in _WITHOUT_EFFECT:
+    for name in WITHOUT_EFFECT:
         call.get(name)
     for name in ("dropout", "recurrent_dropout"):
         if call.number(name, 0.0):

@@ -5,13 +5,16 @@ from __future__ import annotations
 from math import prod
 
 from netcalc.diagnostics import RuleError
-from netcalc.formats.graph.lines.operands import unless_default
+from netcalc.formats.graph.lines.operands import cast, unless_default
 from netcalc.formats.graph.model import Value
 from netcalc.formats.keras.call import Call
 from netcalc.formats.keras.held import Form
 from netcalc.formats.keras.layers import layer
 from netcalc.formats.keras.layers._activations import along_axis, applied
 from netcalc.formats.keras.operand import Operand
+
+#: Number in place of what a mask hides, half the least one in single precision, as in Keras.
+_LEAST = -1.7014117e38
 
 
 @layer("Activation")
@@ -63,9 +66,13 @@ def softmax(call: Call) -> Operand:
         if len(axis) != 1:
             raise RuleError("a softmax over several axes")
         (axis,) = axis
-    if call.argument(1, "mask") is not None:
-        raise RuleError("a mask of its input is not supported")
-    return along_axis(call, "softmax", call.operand(), axis)
+    operand, mask = call.operand(), call.argument(1, "mask")
+    if mask is not None and not isinstance(mask, Operand):
+        raise RuleError("its argument 'mask' should be a tensor")
+    if mask is not None:
+        hidden = call.line("logical_not", [cast(call.build, call.last(mask), "bool")])
+        operand = Operand(call.line("masked_fill", [call.last(), hidden], {"value": _LEAST}), mask=operand.mask)
+    return along_axis(call, "softmax", operand, axis)
 
 
 @layer("PReLU")

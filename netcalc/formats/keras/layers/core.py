@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.lines.weights import weighted
 from netcalc.formats.keras.call import Call
-from netcalc.formats.keras.held import Form
+from netcalc.formats.keras.held import Form, Variable
 from netcalc.formats.keras.layers import layer
 from netcalc.formats.keras.layers._activations import activated
+from netcalc.formats.keras.layers._arithmetic import any_along
+from netcalc.formats.keras.layers._wrapped import wrapped
 from netcalc.formats.keras.operand import Operand
 from netcalc.formats.keras.problems import clipped
 
@@ -71,6 +74,45 @@ def embedding(call: Call) -> Operand:
     return Operand(call.build.line("embedding", [tokens], attributes, {"weight": weight}), mask=mask)
 
 
+@layer("ReversibleEmbedding")
+def reversible_embedding(call: Call) -> Operand:
+    """An embedding, or with ``reverse`` the products of vectors with its rows, or with a matrix of its own."""
+    rows, features = call.integer("input_dim"), call.integer("output_dim")
+    call.flag("mask_zero")
+    tied, cap = call.flag("tie_weights", True), call.get("logit_soft_cap")
+    call.without("reverse_dtype", "float32")
+    table = call.weight("weight", "embeddings", (rows, features))
+    other = None
+    if not tied:
+        path = f"{call.around.path}.reverse"
+        other = call.weight("weight", "reverse_embeddings", (features, rows), Form((1, 0)), path=path)
+    if not call.argument(1, "reverse", False):
+        return embedding(call)
+    result = weighted(call.build, "linear", call.last(), other or table, None, {"out": rows})
+    if cap is not None:
+        limit = float(call.number("logit_soft_cap"))
+        part = call.line("tanh", [call.line("div", [result], {"value": limit})])
+        result = call.line("mul", [part], {"value": limit})
+    return Operand(result)
+
+
+@layer("SpectralNormalization")
+def spectral_normalization(call: Call) -> Any:
+    """A layer whose weight training divides by its largest singular value, which the file then has."""
+    inner = wrapped(call, "layer")
+    call.get("power_iterations")
+    result = call.around.inner(inner, "layer", call.operand())
+    group, variables = call.around.group, call.around.weights.variables
+    held = ((f"{group}/layer", name) for name in ("kernel", "embeddings"))
+    found = [variables[place] for place in held if place in variables]
+    if not found:
+        raise RuleError(f"{clipped(inner.kind)} inside of it has no weight to normalize")
+    kernel = found[0]  # which files have twice
+    variables[group, "kernel"] = Variable(group, "kernel", kernel.shape, kernel.trainable)
+    call.weight("vector_u", "vector_u", (1, kernel.shape[-1]), trainable=False)
+    return result
+
+
 @layer("Identity", "ActivityRegularization")
 def identity(call: Call) -> Operand:
     for name in ("l1", "l2"):
@@ -82,6 +124,6 @@ def identity(call: Call) -> Operand:
 def masking(call: Call) -> Operand:
     """Steps with one value in all features, which become zeros and are hidden from the layers after it."""
     value, x = call.number("mask_value", 0.0), call.last()
-    mask = call.line("any", [call.line("not_equal", [x], {"value": value})], {"axis": -1})
+    mask = any_along(call, call.line("not_equal", [x], {"value": value}), [x.type.rank - 1])
     spread = call.line("unsqueeze", [cast(call.build, mask, x.type.dtype)], {"axis": -1})
     return Operand(call.line("mul", [x, spread]), mask=mask)

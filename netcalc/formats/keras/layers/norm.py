@@ -19,6 +19,7 @@ from netcalc.formats.keras.operand import Operand
 def batch_norm(call: Call) -> Operand:
     """The norm of channels; one that is frozen has its statistics in training too."""
     operand = call.operand()
+    call.mask(operand)  # for the statistics of training
     call.without("renorm", False)
     for name in ("renorm_clipping", "renorm_momentum"):
         call.get(name)

@@ -9,13 +9,14 @@ from typing import Any
 from netcalc.diagnostics import RuleError
 from netcalc.formats.graph.lines.axes import permuted
 from netcalc.formats.graph.lines.expand import expanded
-from netcalc.formats.graph.lines.operands import single, unless_default
+from netcalc.formats.graph.lines.operands import cast, single, unless_default
 from netcalc.formats.graph.lines.shape import reshaped
 from netcalc.formats.graph.model import Value
 from netcalc.formats.keras.call import Call
 from netcalc.formats.keras.configuration import Slice
 from netcalc.formats.keras.layers import layer
 from netcalc.formats.keras.layers._activations import front
+from netcalc.formats.keras.layers._arithmetic import any_along
 from netcalc.formats.keras.layers.merging import joined
 from netcalc.formats.keras.operand import Operand
 from netcalc.formats.keras.problems import clipped
@@ -41,6 +42,17 @@ def _reduced(operation: str, call: Call) -> Operand:
     else:
         result = call.line(operation, [x], {"axis": single(own), "keepdim": keepdim or None, **more})
     return Operand(result, stays)
+
+
+@layer("ops.Any", "ops.All")
+def decided(call: Call) -> Operand:
+    """Truth values along axes: if any holds, or all do."""
+    operand, axis, keep = call.operand(0, "x"), call.get("axis"), call.flag("keepdims")
+    listed = list(range(operand.rank)) if axis is None else axis if isinstance(axis, list) else [axis]
+    x = cast(call.build, call.last(operand), "bool")
+    x = call.line("logical_not", [x]) if call.layer.kind == "All" else x
+    found = any_along(call, x, sorted(front(one, operand.rank) for one in listed), keep=keep)
+    return Operand(call.line("logical_not", [found]) if call.layer.kind == "All" else found)
 
 
 for _class, _operation in {**_REDUCTIONS, "Var": "var", "Std": "std"}.items():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from netcalc.formats.graph.lines.operands import cast
 from netcalc.formats.graph.lines.windows import plain, unless
+from netcalc.formats.graph.model import Value
 from netcalc.formats.keras.call import Call
 from netcalc.formats.keras.layers import layer
 from netcalc.formats.keras.layers._windows import axes_of, padding
@@ -44,12 +46,20 @@ def average_pool(call: Call) -> Operand:
 def global_pool(call: Call) -> Operand:
     axes = axes_of(call)
     kind = "avg" if "Average" in call.layer.kind else "max"
-    if kind == "avg" and call.operand().mask is not None:
-        call.note(f"{call.layer.name} takes steps of padding, which Keras leaves out, for steps like others")
+    if kind == "avg" and (mask := call.mask()) is not None:
+        return _masked_mean(call, mask)
     pooled = call.line(f"global_{kind}_pool{axes}d", [call.first()])
     if call.flag("keepdims"):
         return Operand(pooled, True)
     return Operand(call.line("flatten", [pooled]))
+
+
+def _masked_mean(call: Call, mask: Value) -> Operand:
+    """Return the mean of the steps that are no padding."""
+    x, keep = call.last(), call.flag("keepdims")
+    steps = call.line("unsqueeze", [cast(call.build, mask, x.type.dtype)], {"axis": -1})
+    total = call.line("sum", [call.line("mul", [x, steps])], {"axis": 1, "keepdim": keep or None})
+    return Operand(call.line("div", [total, call.line("sum", [steps], {"axis": 1, "keepdim": keep or None})]))
 
 
 @layer(

@@ -22,9 +22,10 @@ def _sequence(call: Call) -> Operand:
     operand = call.operand(0, "sequence")
     if operand.rank != 3:
         raise RuleError(f"its input has {operand.rank} axes in place of 3")
-    if operand.mask is not None:
+    mask = call.mask(operand)
+    if mask is not None:
         call.note(f"{call.layer.name} takes steps of padding, which Keras passes over, for steps like others")
-    return operand
+    return Operand(operand.value, operand.first, mask)
 
 
 def _initial(call: Call, states: int) -> list[Value]:
@@ -191,6 +192,7 @@ def _merged(call: Call, outputs: Sequence[Value], mask: Value | None) -> list[Op
 def time_distributed(call: Call) -> Operand:
     """A layer that is applied to each step: the axes of batch and steps are one for it."""
     inner, operand = wrapped(call, "layer"), call.operand()
+    call.mask(operand)  # steps that are padding are computed too
     x = call.last(operand)
     if x.type.rank < 3:
         raise RuleError("its input has no steps with features")

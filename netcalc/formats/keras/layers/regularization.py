@@ -43,7 +43,9 @@ def spatial_dropout(call: Call) -> Operand:
     *("GaussianDropout", "GaussianNoise", "AlphaDropout"),
     *("RandomFlip", "RandomRotation", "RandomZoom", "RandomTranslation", "RandomContrast", "RandomBrightness"),
     *("RandomShear", "RandomErasing", "RandomHue", "RandomSaturation", "RandomGrayscale", "RandomColorJitter"),
-    *("RandomSharpness", "RandomPosterization", "RandomInvert", "RandomGaussianBlur", "RandomPerspective"),
+    *("RandAugment", "AugMix", "CutMix", "MixUp", "RandomColorDegeneration", "RandomElasticTransform"),
+    *("Equalization", "Solarization", "MaxNumBoundingBoxes", "RandomSharpness"),
+    *("RandomPosterization", "RandomInvert", "RandomGaussianBlur", "RandomPerspective"),
 )
 def training_only(call: Call) -> Operand:
     """The input itself, as it is in inference; what training does is left out, with a remark."""

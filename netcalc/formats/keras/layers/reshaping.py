@@ -106,20 +106,3 @@ def up_sampling(call: Call) -> Operand:
     if mode != "nearest":
         attributes["mode"] = mode
     return Operand(call.line("interpolate", [call.first()], attributes), True)
-
-
-@layer("Resizing")
-def resizing(call: Call) -> Operand:
-    """An image of another size, between whose pixels is interpolated."""
-    operand = call.operand()
-    if operand.rank != 4:
-        raise RuleError("its input should have four axes")
-    call.channels_last()
-    call.argument(1, "training")  # without effect, and true by default
-    for name in ("crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias"):
-        call.without(name, False)
-    for name in ("fill_mode", "fill_value"):
-        call.get(name)
-    mode = call.choice("interpolation", ("bilinear",), "bilinear")
-    attributes = {"size": plain([call.integer("height"), call.integer("width")]), "mode": mode}
-    return Operand(call.line("interpolate", [call.first()], attributes), True)

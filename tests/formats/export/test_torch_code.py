@@ -109,3 +109,34 @@ def test_negative_quotients() -> None:
     size = symbol("window", default=7)
     assert literal(-(size // 2)) == "-(window // 2)"
     assert eval(literal(3 * (size // 2) - size), {"window": 7}) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "arguments"),
+    [
+        ("resnet50", ["Bottleneck", "Resnet50"], ["stride: int = 1", "downsample: bool = False"]),
+        (
+            "mobilenet_v3_small",
+            ["SqueezeAndExcite", "InvertedResidualV3", "MobilenetV3Small"],
+            ["activation: type[nn.Module]", "with_squeeze_and_excite: bool = False", "residual: bool = False"],
+        ),
+    ],
+)
+def test_a_block_is_one_class(
+    name: str, classes: list[str], arguments: list[str], written: Callable[[netcalc.Network], str]
+) -> None:
+    """Calls that differ in options, optional lines and members of sequences are calls of one class."""
+    text = written(netcalc.load(name))
+    assert [node.name for node in ast.parse(text).body if isinstance(node, ast.ClassDef)] == classes
+    assert all(f"        {argument},\n" in text for argument in arguments)
+
+
+def test_sizes_of_windows_follow_from_the_input(written: Callable[[netcalc.Network], str]) -> None:
+    text = written(netcalc.load("swin_t"))
+    assert "F.pad(x, (0, 0, 0, -width % self.window, 0, -height % self.window))" in text
+    assert text.count("class WindowAttention(") == text.count("class WindowAttention") == 1
+
+
+def test_the_constructor_checks_sizes(written: Callable[[netcalc.Network], str]) -> None:
+    text = written(netcalc.load("llama-3-8b"))
+    assert 'if heads % kv_heads != 0:\n            raise ValueError("heads must be a multiple of kv_heads")' in text

@@ -52,7 +52,8 @@ def _note_costs(elaboration: Elaboration, node: OpNode) -> None:
     """Record what the cost rules of an operation on symbolic sizes assume; costs are computed when a view asks."""
     types = (*filter(None, node.input_types), *node.output_types)
     if keeps_formulas() or any(isinstance(size, Poly) for type_ in types for size in type_.shape):
-        for rule in (node.op.cost, node.op.expected_cost):
+        is_expected = type(node.op).expected_cost is Operation.expected_cost
+        for rule in (node.op.cost,) if is_expected else (node.op.cost, node.op.expected_cost):
             with suppress(UndecidedError):  # a view that needs the cost reports it
                 rule(elaboration.ctx, node.input_types, node.output_types)
 

@@ -35,7 +35,12 @@ def total(a: Terms, b: Terms, factor: int = 1) -> dict[Monomial, int]:
 
 def weight_of(terms: Terms) -> int:
     """Return the number of terms, including the terms of the operands of atoms."""
-    return sum(1 + sum(atom.weight for atom, _ in monomial) for monomial in terms)
+    weight = len(terms)
+    for monomial in terms:
+        for atom, _ in monomial:
+            if type(atom) is not Symbol:
+                weight += atom.weight
+    return weight
 
 
 def multiply(a: Terms, b: Terms) -> dict[Monomial, int]:

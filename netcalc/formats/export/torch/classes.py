@@ -107,6 +107,8 @@ class Classes:
         for base, codes in ((base, codes) for base, parts in by_base.items() for codes in merged(parts)):
             function = codes[0].unit.is_function
             name = identifier(base.replace(".", "_")) if function else class_name(base)
+            if name in self._names and codes[0].unit.around:  # such as the output of attention and that of a layer
+                name = class_name(f"{codes[0].unit.around}_{base}")
             made = ClassCode(self._named(name), codes)
             self._settle(made)
             self.all.append(made)

@@ -72,7 +72,7 @@ def _group(unit: Unit, first: str) -> None:
         return
     for step in inner:
         step.name = step.name[len(first) + 1 :] if step.name.startswith(f"{first}.") else step.name
-    group = Unit(_base(unit, first, inner), tuple(needed), inner, results)
+    group = Unit(_base(unit, first, inner), tuple(needed), inner, results, around=unit.base)
     if all(isinstance(step, LoopStep) and step.stem and step.name == inner[0].name for step in inner):
         for step in inner:
             step.name = first  # block1.block1-0 is the entry block1-0 of a ModuleDict block1

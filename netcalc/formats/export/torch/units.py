@@ -86,13 +86,14 @@ Step: TypeAlias = OpStep | CallStep | LoopStep | BorrowStep
 
 @dataclass(eq=False)
 class Unit:
-    """A class or function to be: its inputs, steps and outputs."""
+    """A class or function to be: its inputs, steps and outputs; ``around`` names the unit around a group of steps."""
 
     base: str
     inputs: tuple[Value | None, ...]
     steps: list[Step]
     outputs: tuple[Value, ...]
     is_function: bool = False
+    around: str = ""
     shapes: dict[Any, Any] = field(default_factory=dict)
 
 

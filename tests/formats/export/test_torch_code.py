@@ -12,6 +12,7 @@ import pytest
 
 import netcalc
 from netcalc import ops
+from netcalc.formats.export.torch import layout
 from netcalc.formats.export.torch.expressions import literal
 from netcalc.formats.export.torch.rules import rule_of
 from netcalc.formats.export.torch.unwritten import REASONS, reason
@@ -50,8 +51,6 @@ def test_layout(name: str, written: Callable[[netcalc.Network], str], tmp_path: 
     for arguments in (["check"], ["format", "--check"]):
         command = [sys.executable, "-m", "ruff", *arguments, "--isolated", str(tmp_path / "model.py")]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        if "No module named ruff" in ran.stderr:
-            pytest.skip("ruff is not installed")
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
@@ -97,6 +96,15 @@ def test_no_weights(netcalc: Callable[..., CommandResult], tmp_path: Path) -> No
     ran = netcalc("export", "mlp", "-o", str(file), "--draw")
     assert (ran.code, file.exists()) == (2, False)
     assert "--draw: a .py file has no use for it" in ran.err
+
+
+def test_ruff_is_named_where_it_is_missing(
+    netcalc: Callable[..., CommandResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layout, "find_spec", lambda name: None)
+    ran = netcalc("export", "mlp", "-o", str(tmp_path / "model.py"))
+    assert (ran.code, [*tmp_path.iterdir()]) == (2, [])
+    assert "ruff, which is not installed" in ran.err and 'pip install "ruff>=0.9"' in ran.err
 
 
 def test_a_settings_value_is_a_default(written: Callable[[netcalc.Network], str]) -> None:

@@ -16,7 +16,7 @@ from netcalc.formats.export.torch.expressions import annotation, identifier, lit
 from netcalc.formats.export.torch.forward import Forward
 from netcalc.formats.export.torch.grouping import grouped
 from netcalc.formats.export.torch.helpers import helper_texts
-from netcalc.formats.export.torch.layout import laid_out
+from netcalc.formats.export.torch.layout import formatted
 from netcalc.formats.export.torch.rules import HOLES, with_options
 from netcalc.formats.export.torch.symbolic import counts, symbolic_program
 from netcalc.formats.export.torch.units import Builder, Unit, drops_samples
@@ -30,8 +30,8 @@ def torch_code(request: Request) -> str:
     Sizes stay arguments of the class where the network permits it; everything else has the values of the request.
 
     Raises:
-        NetcalcError: E010 for operations that have no form in PyTorch, all of them with their paths; an error in the
-            spec or in the settings.
+        NetcalcError: E010 for operations that have no form in PyTorch, all of them with their paths; E502 without the
+            extra ``code``; an error in the spec or in the settings.
     """
     program = symbolic_program(request)
     try:
@@ -62,7 +62,7 @@ class _Module:
         helpers = [name for made in classes if made in reachable for code in made.codes[:1] for name in code.helpers]
         parts = [*helper_texts(dict.fromkeys(helpers)), *("\n".join(lines) for lines in bodies)]
         code = "\n\n\n".join(parts)
-        return f'"""{self._title()}"""\n\n{_imports(code)}\n\n\n{code}\n'
+        return formatted(f'"""{self._title()}"""\n\n{_imports(code)}\n\n\n{code}\n')
 
     def _title(self) -> str:
         about = self._program.about or "network"
@@ -78,9 +78,8 @@ class _Module:
     def _function(self, made: ClassCode) -> list[str]:
         inputs, names = _inputs(made, self._program, main=False)
         arguments = [*inputs, *(f"{name}: {annotation(values)}" for name, values in made.arguments.items())]
-        lines = laid_out(f"def {made.name}({', '.join(arguments)}) -> {_result(made)}:", 0)
-        for statement in Forward(made, 4, names).written():
-            lines += _statement(statement, 4)
+        lines = [f"def {made.name}({', '.join(arguments)}) -> {_result(made)}:"]
+        lines += [f"    {statement}" for statement in Forward(made, 4, names).written()]
         return lines
 
     def _class(self, made: ClassCode) -> list[str]:
@@ -96,11 +95,10 @@ class _Module:
         if start:
             lines.append("")
         inputs += [f"{name}: {annotation(values)}" for name, values in made.passed.items()]
-        lines += laid_out(f"def forward({', '.join(['self', *inputs])}) -> {_result(made)}:", 4)
+        lines.append(f"    def forward({', '.join(['self', *inputs])}) -> {_result(made)}:")
         if is_main:
             lines += self._defaults(names)
-        for statement in Forward(made, 8, names).written():
-            lines += _statement(statement, 8)
+        lines += [f"        {statement}" for statement in Forward(made, 8, names).written()]
         return lines
 
     def _docstring(self, made: ClassCode) -> Iterator[str]:
@@ -142,9 +140,8 @@ class _Module:
         ]
         if body == ["super().__init__()"] and not arguments:
             return []
-        lines = laid_out(f"def __init__({', '.join(['self', *arguments])}) -> None:", 4)
-        for statement in body:
-            lines += _statement(statement, 8)
+        lines = [f"    def __init__({', '.join(['self', *arguments])}) -> None:"]
+        lines += [f"        {statement}" for statement in body]
         return lines
 
     def _check(self, body: list[str], made: ClassCode) -> None:
@@ -157,8 +154,8 @@ class _Module:
         for spec, value in zip(self._program.inputs, self._program.main.inputs, strict=True):
             if spec.default is None or value is None or value not in names:
                 continue
-            lines += laid_out(f"if {names[value]} is None:", 8)
-            lines += laid_out(f"{names[value]} = {self._filled(spec, value, names)}", 12)
+            lines.append(f"        if {names[value]} is None:")
+            lines.append(f"            {names[value]} = {self._filled(spec, value, names)}")
         return lines
 
     def _filled(self, spec: Any, value: Value, names: dict[Value, str]) -> str:
@@ -264,11 +261,6 @@ def _is_meaningful(made: ClassCode, name: str) -> bool:
 def _result(made: ClassCode) -> str:
     count = len(made.code.unit.outputs)
     return "Tensor" if count == 1 else f"tuple[{', '.join(['Tensor'] * count)}]"
-
-
-def _statement(statement: str, indent: int) -> list[str]:
-    deeper = len(statement) - len(statement.lstrip())
-    return laid_out(statement.lstrip(), indent + deeper)
 
 
 def _default(value: Any) -> Any:

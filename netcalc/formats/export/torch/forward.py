@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from netcalc.formats.export.torch.classes import ClassCode
 from netcalc.formats.export.torch.expressions import identifier, is_atomic, numbered
-from netcalc.formats.export.torch.layout import WIDTH
 from netcalc.formats.export.torch.merging import optional_runs
 from netcalc.formats.export.torch.rules import DEVICE, HOLES, INPUTS, MODULE, with_options
 from netcalc.formats.export.torch.unit_code import StepCode
 from netcalc.formats.export.torch.units import BorrowStep, CallStep, LoopStep, OpStep, Step
 from netcalc.ir import Value
 
+#: Columns of a line.
+_WIDTH = 88
 #: Longest expression that is put into another one.
 _SHORT = 52
 _CALLS = 3
@@ -26,7 +27,7 @@ class Forward:
 
     def __init__(self, made: ClassCode, indent: int, inputs: Mapping[Value, str]) -> None:
         self._made = made
-        self._room = WIDTH - indent
+        self._room = _WIDTH - indent
         self._unit = made.code.unit
         self._inputs = dict(inputs)
         self._name: dict[Value, str] = dict(inputs)

@@ -9,6 +9,7 @@ from netcalc.dims import product
 from netcalc.files import write_files
 from netcalc.formats.export.job import Job
 from netcalc.formats.export.torch.export import torch_code
+from netcalc.formats.export.torch.layout import require_formatter
 
 
 def write(job: Job) -> Exported:
@@ -16,11 +17,12 @@ def write(job: Job) -> Exported:
 
     Raises:
         NetcalcError: E010 with all operations that cannot be expressed; E502 for weights, which code does not have,
-            and for a file that cannot be written.
+            without the extra ``code``, and for a file that cannot be written.
     """
     if job.weights is not None:
         hint = "the module loads a state dict whose keys are the paths of the spec"
         raise NetcalcError(Diagnostic("E502", "--weights: a .py file holds no weights", hint=hint))
+    require_formatter()
     text = torch_code(job.request).encode()
     write_files([(job.path, [text])])
     program = job.request.executed.program

@@ -33,7 +33,7 @@ def test_the_hook_runs_in_another_repository(hooks: Path, tmp_path: Path) -> Non
     pytest.importorskip("pre_commit")
     repository = tmp_path / "repository"
     (repository / "specs").mkdir(parents=True)
-    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache"), "NETCALC_PURE": "1"}
     environment.pop("PYTHONPATH", None)
     subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
     revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=hooks, check=True, capture_output=True, text=True)
@@ -56,6 +56,7 @@ def test_the_action_installs_its_own_version(hooks: Path, tmp_path: Path) -> Non
     binaries = tmp_path / "python" / "bin"
     environment = {
         **os.environ,
+        "NETCALC_PURE": "1",
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
         "NETCALC": "",
         "ACTION": str(hooks),

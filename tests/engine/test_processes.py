@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from netcalc.diagnostics import NetcalcError
+from netcalc.engine.runtime import processes
 from netcalc.engine.runtime import session as module
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.runtime.workers import Part, SerialPool
@@ -22,7 +23,9 @@ from tests.engine.child_processes import child_processes
 from tests.engine.test_session import session
 from tests.numerics.programs import program
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not processes.available(), reason="processes are copied on Linux, with the library"
+)
 
 NETWORK = """
 inputs: {x: [3, 3, 20, 20]}
@@ -85,6 +88,15 @@ def test_results_are_bitwise_those_of_a_single_process(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "_pool_type", lambda processes: SerialPool)
     for one, other in zip(shared, alone(inputs), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_threads_take_their_place_without_the_library(existing: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = run_inputs(program(NETWORK))
+    expected = forking_session()(inputs)
+    monkeypatch.setattr(processes, "available", lambda: False)
+    for one, other in zip(forking_session()(inputs), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not child_processes() - existing
 
 
 def test_workers_start_with_the_first_pass_and_end_with_the_session(existing: set[int]) -> None:

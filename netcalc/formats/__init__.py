@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -227,6 +228,8 @@ def weights_of(source: Source) -> Path | Tensors | None:
 
 def pending_downloads(weights: Weights | None) -> dict[str, int]:
     """Return the bytes of opened weights on the Hub that a run downloads to its cache, by their names."""
+    if "netcalc.formats.hub.remote_tensors" not in sys.modules:
+        return {}  # it has opened none; its import takes a hundredth of a second
     from netcalc.formats.hub.remote_tensors import pending_bytes
     from netcalc.weights.tensor_files import Tensors
 

@@ -14,7 +14,7 @@ from netcalc.formats.keras.call import Call, Surroundings
 from netcalc.formats.keras.configuration import Layer, LayerCall, Model, Reference, flat
 from netcalc.formats.keras.held import Weights
 from netcalc.formats.keras.inputs import Dims, identifier, input_type
-from netcalc.formats.keras.layers import rule_of
+from netcalc.formats.keras.layers import Rule, rule_of
 from netcalc.formats.keras.naming import is_automatic, module_paths, snake_case
 from netcalc.formats.keras.operand import Layouts, Operand
 from netcalc.formats.keras.precision import Mixed, dtype_problem
@@ -69,11 +69,23 @@ class Translation:
                 inputs.append(None)
         if (remark := dims.remark()) is not None:
             graph.notes.append(remark)
+        self._check_classes(self.model, set())
         outputs = self._model(self.model, inputs, _Place(trainable=self.model.is_trainable))
         self.problems.check()
         self._outputs(outputs)
         graph.notes.extend(self._mixed.remarks())
         self.weights.number()
+
+    def _check_classes(self, model: Model, seen: set[int]) -> None:
+        """Note the classes that cannot be translated, also where nothing is known of what their layers take."""
+        seen.add(id(model))
+        for layer in model.layers.values():
+            if layer.model is not None:
+                if id(layer.model) not in seen:
+                    self._check_classes(layer.model, seen)
+            elif layer.calls and _rule(layer) is None:
+                reason = _REASONS.get(layer.kind, "a class that netcalc does not know") if layer.is_own else _CUSTOM
+                self.problems.class_of(layer.kind, reason, layer.name)
 
     def _input_layer(self, model: Model, reference: Reference) -> Layer:
         layer = model.layers.get(reference.layer)
@@ -276,14 +288,8 @@ class Translation:
 
     def _translated(self, layer: Layer, args: Any, kwargs: Any, place: _Place) -> list[Any]:
         """Return the results of a layer by its rule."""
-        rule = rule_of(f"ops.{layer.kind}" if layer.is_operation else layer.kind)
-        if not layer.is_own:
-            self.problems.class_of(layer.kind, _CUSTOM, layer.name)
-            return [_FAILED] * 64
-        if rule is None:
-            self.problems.class_of(
-                layer.kind, _REASONS.get(layer.kind, "a class that netcalc does not know"), layer.name
-            )
+        rule = _rule(layer)
+        if rule is None:  # a problem of its class
             return [_FAILED] * 64
         self.build.scope = place.scope
         self.build.hint = identifier(layer.name, "value")
@@ -357,6 +363,11 @@ class Translation:
                 if shape is not None and shape != tuple(param.shape):
                     found, wanted = ("×".join(map(str, sizes)) for sizes in (shape, param.shape))
                     raise RuleError(f"{param.name} is {found}, and its input takes {wanted}")
+
+
+def _rule(layer: Layer) -> Rule | None:
+    """Return the rule of a layer or an operation of Keras itself; None for all others."""
+    return rule_of(f"ops.{layer.kind}" if layer.is_operation else layer.kind) if layer.is_own else None
 
 
 class _UnknownError(Exception):

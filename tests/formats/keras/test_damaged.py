@@ -93,8 +93,8 @@ def test_custom_objects_are_named_at_once(tmp_path: Path) -> None:
     )
     text = problems(saved(tmp_path, net))
     assert "Lambda ('first'): a layer of Python code, which is not executed" in text
-    alone = sequential([4], layer("Mine", "second", module="package.layers"))
-    assert "Mine ('second'): a custom object" in problems(saved(tmp_path, alone))
+    assert "Mine ('second', 'third'): a custom object" in text  # behind what is not known
+    assert "NewLayer ('fourth'): a class that netcalc does not know" in text
     both = functional(
         given("x", 4),
         layer("Lambda", "first", tensor("x"), function=code),

@@ -22,7 +22,7 @@ def source(dim: Dim) -> str:
     return f"({' + '.join(terms)})"
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=4_000)
 def certain(claim: Assumption) -> bool:
     """Return True if a relation holds for all sizes within their limits."""
     return claim.within(bounds_of(as_dim(claim.left) - as_dim(claim.right))) is True

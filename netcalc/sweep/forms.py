@@ -53,7 +53,7 @@ _SMALL = 17
 #: Names of symbols in messages.
 _SYMBOL = re.compile(r"s\d+_\d+_\w+")
 #: Nodes of the bodies that are kept for other forms.
-_MOST_NODES = 8_000
+_MOST_NODES = 4_000
 
 
 class Leaf(NamedTuple):

@@ -27,7 +27,8 @@ def memory_formulas(report: MemoryReport, notation: Notation = "text") -> Formul
         ClosedForm(name, "B", written(size, notation, order), default_of(size), tuple(terms_of(size, order)))
         for name, size in sizes.items()
     ]
-    claims = [*report.assumptions, *(claim for peak in report.peaks for claim in peak.claims)]
+    step = () if report.step is None else report.step.claims
+    claims = [*report.assumptions, *step, *(claim for peak in report.peaks for claim in peak.claims)]
     distinct = [claim for number, claim in enumerate(claims) if not any(map(claim.is_same, claims[:number]))]
     return formulas(report.spec, notation, order, forms, sizes.values(), distinct)
 
@@ -39,6 +40,14 @@ def _parts(report: MemoryReport) -> Iterator[tuple[str, Dim | None]]:
     names = [rule.name for rule in report.conventions] if report.kept else []
     for name in names:
         yield f"caches_{_identifier(name)}", report.caches(name)
+    if report.step is not None:
+        yield "gradients", report.step.gradients
+        yield "master", report.step.master
+        yield "states", report.step.state_bytes
+        yield "kept", report.step.kept
+        yield "peak_of_step", report.step.peak
+        yield "total", report.trained
+        return
     yield "activations_ideal", report.peak("ideal")
     yield "activations_eager", report.peak("eager")
     if report.training is None:

@@ -21,6 +21,7 @@ from netcalc.analysis.placement import Placement
 from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.stored_weights import StoredWeights, stored_weights
 from netcalc.analysis.symbolic_peaks import SymbolicPeak, symbolic_peaks
+from netcalc.analysis.symbolic_step import SymbolicStep
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.dims import Assumption, Dim, integer
@@ -92,6 +93,7 @@ class EngineMemory(NamedTuple):
         "ideal",
         "eager",
         "peaks",
+        Entry("symbolic_step", "step"),
         "attention",
         "saved",
         "training",
@@ -152,6 +154,8 @@ class MemoryReport(Result):
     """Relations between the symbolic sizes that the network relies on."""
     peaks: tuple[SymbolicPeak, ...] = ()
     """Peaks of the activations of both executions as formulas of symbolic sizes, as far as they have formulas."""
+    step: SymbolicStep | None = None
+    """A step of training as formulas of symbolic sizes."""
     depth: int | None = None
     notes: tuple[str, ...] = ()
     """Remarks on what is counted."""
@@ -193,8 +197,10 @@ class MemoryReport(Result):
         )
 
     @property
-    def trained(self) -> int | None:
+    def trained(self) -> Dim | None:
         """The most bytes at a time in a step of training, weights and buffers included; null without training."""
+        if self.step is not None:
+            return self.weights + self.buffers + self.step.total
         if self.training is None:
             return None
         return integer(self.weights) + integer(self.buffers) + self.training.total
@@ -228,6 +234,7 @@ def memory_report(
     phase: Phase | None = None,
     saved: SavedMemory | None = None,
     training: TrainingMemory | None = None,
+    step: SymbolicStep | None = None,
     engine: EngineMemory | None = None,
     depth: int | None = None,
     files: FileWeights | None = None,
@@ -242,6 +249,7 @@ def memory_report(
         attention: kernel of attention under eager execution.
         phase: the phase of the program.
         saved, training: what is kept for the backward pass; gradients and states of the optimizer.
+        step: a step of training as formulas.
         engine: memory of NumPy's engine.
         depth: number of parts of a path; layers with longer paths are joined.
         files: bytes of weights by the headers of the model's files, in place of the program's.
@@ -273,8 +281,9 @@ def memory_report(
         training,
         engine,
         symbolic=symbolic,
-        peaks=symbolic_peaks(program, attention) if symbolic else (),
+        peaks=symbolic_peaks(program, attention) if symbolic and step is None else (),
         assumptions=program.assumptions if symbolic else (),
+        step=step,
         depth=depth,
         notes=(*program.notes, *remarks),
         files=files,

@@ -123,6 +123,7 @@ def _memory() -> Iterator[Opened]:
     yield from without_working("part", "training.trained", "saved.operations.*.tensors")
     yield from without_working("given", "past", "new", "kept.*.sequences", "kept.*.positions", "kept.*.window")
     yield from without_working("given", "training.micro_batch", "training.accumulate", "tokens_in.budget", *_TYPES)
+    yield from without_working("given", "symbolic_step.accumulate")
     yield from without_working("numbering", "kept.*.layer", "layers.*.repeat")
     yield Opened("layers.*.bytes", ("live by layer",), "{path}", options=step)
     yield Opened("saved.ideal", ("kept for the backward pass, ideal",), options=step)

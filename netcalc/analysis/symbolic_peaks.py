@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from netcalc.analysis.activations.peaks import ExecutionName, activations
 from netcalc.analysis.activations.records import Activations
@@ -38,6 +38,8 @@ from netcalc.ir.specialize import Specializer
 from netcalc.limits import MAX_PEAK_WORK
 from netcalc.options import AttentionKernel
 from netcalc.results import recorded
+
+_Place = TypeVar("_Place")
 
 #: Numbers of iterations from 1 on at which a formula is tried: their first and last ones differ from the others.
 _FEWER = 4
@@ -87,17 +89,9 @@ def _peak(name: ExecutionName, program: Program, evaluate: Callable[[Program], A
     A size whose default is 0 or 1 is taken for a larger one, and for no 1, unless the peak at the defaults is another
     one then.
     """
-    symbols = _symbols(program)
-    defaults = {symbol.name: symbol.example for symbol in symbols if symbol.example is not None}
-    general = defaults | {
-        symbol.name: -(-max(2, symbol.least) // symbol.multiple) * symbol.multiple
-        for symbol in symbols
-        if symbol.example is not None and symbol.example < 2 and symbol.most is None
-    }
+    defaults, general = tried_sizes(program)
     try:
-        number = evaluate(_AtSizes(lambda size: size.at({})).program(program, ())).peak
-        if not all(claim.holds(general) for claim in program.assumptions):
-            general = defaults
+        number = evaluate(AtSizes(lambda size: size.at({})).program(program, ())).peak
         for sizes, by_value in ((general, False), (defaults, False), (defaults, True)):
             with limited_work(MAX_PEAK_WORK):
                 found = _by_formulas(name, program, evaluate, sizes, by_value)
@@ -109,7 +103,23 @@ def _peak(name: ExecutionName, program: Program, evaluate: Callable[[Program], A
     return None
 
 
-def _symbols(program: Program) -> set[Symbol]:
+def tried_sizes(program: Program) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Return the default sizes, and sizes at which none whose default is 0 or 1 is taken for a 1 that it is not."""
+    symbols = symbols_of(program)
+    defaults = {symbol.name: symbol.example for symbol in symbols if symbol.example is not None}
+    general = defaults | {
+        symbol.name: -(-max(2, symbol.least) // symbol.multiple) * symbol.multiple
+        for symbol in symbols
+        if symbol.example is not None and symbol.example < 2 and symbol.most is None
+    }
+    try:
+        return defaults, general if all(claim.holds(general) for claim in program.assumptions) else defaults
+    except UndecidedError:  # a size without a default
+        return defaults, defaults
+
+
+def symbols_of(program: Program) -> set[Symbol]:
+    """Return the named sizes of a program."""
     sizes = [*program.dims.values(), *program.vars.values()]
     sizes += [size for spec in program.inputs for size in spec.type.shape]
     return {symbol for size in sizes if isinstance(size, Poly) for symbol in size.symbols()}
@@ -127,11 +137,11 @@ def _by_formulas(
 
     def moments(change: int = 0, times: int | None = None) -> Mapping[Dim, str]:
         with assumptions() as noted, comparing_values(settle, by_value=by_value):
-            found = evaluate(_AtSizes(lambda size: valued(size, sizes), change, times).program(program, ()))
+            found = evaluate(AtSizes(lambda size: valued(size, sizes), change, times).program(program, ()))
         claims[:] = noted
-        return _greatest((settle(form_of(point.bytes)), point.path) for point in found.points())
+        return greatest_moments((settle(form_of(point.bytes)), point.path) for point in found.points())
 
-    numbers = list(dict.fromkeys(_symbolic_times(program.main, set())))
+    numbers = list(dict.fromkeys(symbolic_times(program.main, set())))
     greatest = moments()
     own = [claim for claim in claims if not any(map(claim.is_same, program.assumptions))]
     if numbers:
@@ -153,12 +163,12 @@ def _strongest(claims: Iterable[Assumption]) -> Iterator[Assumption]:
     yield from (Assumption(size, ">=", number) for size, number in least.items())
 
 
-def _greatest(points: Iterator[tuple[Dim, str]]) -> Mapping[Dim, str]:
-    """Return the sizes that decide the maximum of some, each with the first path that has it."""
-    first: dict[Dim, str] = {}
-    for size, path in points:
+def greatest_moments(points: Iterable[tuple[Dim, _Place]]) -> Mapping[Dim, _Place]:
+    """Return the sizes that decide the maximum of some, each with the first place that has it."""
+    first: dict[Dim, _Place] = {}
+    for size, place in points:
         for operand in _operands(size):
-            first.setdefault(operand, path)
+            first.setdefault(operand, place)
     return {size: first[size] for size in _operands(maximum(*first))}
 
 
@@ -173,7 +183,7 @@ def _operands(size: Dim) -> tuple[Dim, ...]:
     return (size,)
 
 
-def _symbolic_times(body: Body, seen: set[Body]) -> Iterator[Poly]:
+def symbolic_times(body: Body, seen: set[Body]) -> Iterator[Poly]:
     """Yield the symbolic numbers of iterations."""
     seen.add(body)
     for node in body.nodes:
@@ -181,10 +191,10 @@ def _symbolic_times(body: Body, seen: set[Body]) -> Iterator[Poly]:
             if isinstance(node.times, Poly):
                 yield node.times
             if node.body not in seen:
-                yield from _symbolic_times(node.body, seen)
+                yield from symbolic_times(node.body, seen)
 
 
-class _AtSizes(Specializer):
+class AtSizes(Specializer):
     """A program at numbers in place of symbolic sizes, as a function gives them.
 
     Symbolic numbers of iterations are ``times``, or those of the defaults and ``change`` more.

@@ -19,6 +19,7 @@ from netcalc.analysis.training_step.cuts import CutProgram, Fold
 from netcalc.analysis.training_step.forward import Forward
 from netcalc.analysis.training_step.ledger import Live
 from netcalc.dims import integer, product
+from netcalc.dims.valued import largest
 from netcalc.dtypes import ITEMSIZE
 from netcalc.ir import Program
 from netcalc.ir.loss import LOSS
@@ -26,7 +27,7 @@ from netcalc.options import AttentionKernel, Mixed, PrecisionName
 from netcalc.results import recorded
 
 #: Moments of a step, in words.
-_DURING = {
+DURING = {
     "forward": "forward pass",
     "recompute": "recomputation",
     "backward": "backward pass",
@@ -289,7 +290,7 @@ class _Measure:
             for name, optimizer in self._optimizers.items():
                 chosen = optimizer.of(parameter.shape, parameter.table)
                 work = chosen.temporaries * parameter.elements * ITEMSIZE[dtype]
-                self.largest[name] = max(self.largest[name], work)
+                self.largest[name] = largest(self.largest[name], work)
                 for state in optimizer.kept(parameter.shape, parameter.table):
                     key = "state", name, state.name
                     states[key] = states.get(key, 0) + _state_bytes(state, parameter, dtype)
@@ -305,10 +306,10 @@ def _peak(fold: Fold, figures: Mapping[Hashable, Sequence[int]], update: int | N
     """Return the moment with the most bytes; ``before`` are those of gradients of earlier passes."""
     most, found = -1, ("end", ())
     for key, numbers in figures.items():
-        if isinstance(key, tuple) and key[0] in _DURING and (size := sum(numbers)) > most:
+        if isinstance(key, tuple) and key[0] in DURING and (size := sum(numbers)) > most:
             most, found = size, key
     live = Live(*figures[found])
-    peak = Peak(_DURING[found[0]], fold.path(found[1]), live.gradients + before, live.kept, live.temporaries)
+    peak = Peak(DURING[found[0]], fold.path(found[1]), live.gradients + before, live.kept, live.temporaries)
     if update is None:
         return peak
     end = Live(*figures["end", (), 0])

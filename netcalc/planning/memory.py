@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from netcalc.analysis.memory_report import EngineMemory, MemoryReport, memory_report, tokens_in
 from netcalc.analysis.saved_memory import SavedMemory
+from netcalc.analysis.symbolic_step import SymbolicStep
 from netcalc.analysis.training_memory import Training, TrainingMemory
 from netcalc.arguments import texts
 from netcalc.diagnostics import Diagnostic, NetcalcError
@@ -46,9 +47,10 @@ def memory_of(
     files, others = counted_files(options["bytes_from"])
     if files is not None:
         in_phase = in_phase.with_open_storage()
-    saved = training = None
-    if phase == "training":
-        in_phase.require_numbers("the memory of a step of training")
+    saved = training = formed = None
+    if phase == "training" and in_phase.program.symbolic:
+        formed = _symbolic_step(in_phase, options)
+    elif phase == "training":
         in_phase, saved, training = _training(in_phase, options)
     else:
         require_training(options)
@@ -60,6 +62,7 @@ def memory_of(
         phase=phase,
         saved=saved,
         training=training,
+        step=formed,
         engine=_engine(in_phase, options["engine"]),
         depth=options["depth"],
         files=files,
@@ -104,6 +107,19 @@ def _training(request: Request, options: MemoryOptions) -> tuple[Request, SavedM
     saved = saved_memory(step.program, step.training, step.loss, step.counted.operations)
     # what is counted beside the step is that of a pass, in the mode that was asked for
     return replace(step.request, mode=request.mode), saved, step.memory
+
+
+def _symbolic_step(request: Request, options: MemoryOptions) -> SymbolicStep:
+    """Return the memory of a step of training as formulas.
+
+    Raises:
+        NetcalcError: E404 if there are none, or for options that need numbers.
+    """
+    from netcalc.planning.training import symbolic_step_of
+
+    if is_split(options) or options["engine"] is not None:
+        request.require_numbers("a split" if is_split(options) else "an engine")
+    return symbolic_step_of(request, training_of(options), options["micro_batch"])
 
 
 def _way(options: MemoryOptions, training: TrainingMemory | None) -> Training | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from netcalc.analysis.precisions import precision_named
 from netcalc.analysis.stored_weights import stored_weights
@@ -12,8 +13,17 @@ from netcalc.dims import integer
 from netcalc.ir import Program
 from netcalc.request import Request
 
+if TYPE_CHECKING:
+    from netcalc.analysis.symbolic_step import SymbolicStep
+
 #: The dim of sequences or images that are processed together.
 _BATCH = "batch"
+
+_NO_FORMULA = "the memory of this step of training has no short formula, so that it"
+_NO_FORMULA_OF_LAYERS = (
+    "the memory of a step of training has formulas of at least 4 layers that are alike, and each recomputed by itself; "
+    "this one"
+)
 
 
 class TrainedProgram(NamedTuple):
@@ -73,6 +83,31 @@ def training_step(request: Request, training: Training, micro_batch: int | None 
     size = program.request.program.dims.get(_BATCH)
     counted = training_memory(program.program, program.training, program.loss, None if size is None else integer(size))
     return TrainingStep(*program, counted)
+
+
+def symbolic_step_of(request: Request, training: Training, micro_batch: int | None = None) -> SymbolicStep:
+    """Return the memory of a step of training of a request with symbols, as formulas.
+
+    Raises:
+        NetcalcError: E404 for a step that has no formulas; as :func:`training_step` does.
+    """
+    from netcalc.analysis.symbolic_peaks import symbolic_times
+    from netcalc.analysis.symbolic_step import symbolic_step
+
+    if (micro_batch is not None or training.accumulate > 1) and _BATCH in request.symbolic:
+        raise request.symbol_error("--micro-batch" if micro_batch is not None else "--accumulate", _BATCH)
+    trained = trained_program(request, training, micro_batch)
+    numbers = replace(trained.request, symbolic=())
+    counted = None
+    if not any(not isinstance(size, int) for size in numbers.program.dims.values()):
+        program = numbers.program_with_loss if trained.loss else numbers.program
+        counted = training_memory(program, trained.training, trained.loss).memory
+    found = symbolic_step(trained.program, trained.training, trained.loss, counted)
+    if found is None:
+        loops = any(symbolic_times(trained.program.main, set()))
+        request.require_numbers(_NO_FORMULA_OF_LAYERS if loops else _NO_FORMULA)
+    assert found is not None
+    return found
 
 
 def trained_program(request: Request, training: Training, micro_batch: int | None = None) -> TrainedProgram:

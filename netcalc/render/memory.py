@@ -13,7 +13,7 @@ from netcalc.analysis.saved_memory import SavedMemory
 from netcalc.analysis.training_memory import TrainingMemory
 from netcalc.dims import integer
 from netcalc.render.memory_chart import memory_charts
-from netcalc.render.memory_forms import form_paragraphs, peak_table
+from netcalc.render.memory_forms import form_paragraphs, peak_table, step_table
 from netcalc.render.memory_split import split_answer, split_details
 from netcalc.render.numbers import bytes_text, exact, plain_numbers, repeated, shape_text
 from netcalc.render.page import Answer, Line, Page, Paragraph
@@ -54,6 +54,8 @@ class _Memory(Presentation[MemoryReport]):
         if result.ideal is not None:
             yield _live(result.ideal)
         yield from (peak_table(peak, result.symbolic) for peak in result.peaks)
+        if result.step is not None:
+            yield step_table(result.step, result.symbolic)
         layers = rows.shown if view.selection.active or result.depth is not None else ()
         if layers:
             columns = [Column("layer", "path"), Column("operation", priority=40), Column("live", "bytes")]
@@ -242,7 +244,7 @@ def _peaks(report: MemoryReport) -> Iterator[Line]:
     if ideal is not None:
         beside = " beside the caches" if report.kept else ""
         yield Line(f": {bytes_text(ideal.peak)} of activations{beside}, reached at {ideal.at}", "ideal execution")
-    elif not report.peaks:
+    elif not report.peaks and report.step is None:
         yield Line(f"activations need numbers in place of {', '.join(report.symbolic)}")
     if eager is not None:
         total = report.weights + report.buffers + eager.peak

@@ -8,6 +8,7 @@ from netcalc.analysis.closed_forms import ClosedForm
 from netcalc.analysis.memory_forms import memory_formulas
 from netcalc.analysis.memory_report import MemoryReport
 from netcalc.analysis.symbolic_peaks import SymbolicPeak
+from netcalc.analysis.symbolic_step import SymbolicStep
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import default_of
 from netcalc.render.numbers import exact
@@ -16,7 +17,16 @@ from netcalc.render.table import Column, Row, Table
 
 #: Characters of a formula in a line of text.
 _LONGEST = 400
-_TITLES = {"activations_ideal": "activations, ideal", "activations_eager": "activations, eager"}
+#: Moments of a step of training that a page shows.
+_MOMENTS = 8
+_TITLES = {
+    "activations_ideal": "activations, ideal",
+    "activations_eager": "activations, eager",
+    "master": "weights of the optimizer",
+    "states": "states of the optimizer",
+    "kept": "kept for the backward pass",
+    "peak_of_step": "peak of the step, beside weights and states",
+}
 
 
 def peak_table(peak: SymbolicPeak, order: Sequence[str]) -> Table:
@@ -29,6 +39,19 @@ def peak_table(peak: SymbolicPeak, order: Sequence[str]) -> Table:
     ]
     rows = [Row([moment.at, moment.bytes, default_of(moment.bytes)]) for moment in peak.moments]
     return Table(columns, rows)
+
+
+def step_table(step: SymbolicStep, order: Sequence[str]) -> Table:
+    """Return the moments of a step of training whose maximum the peak is, beside weights and states."""
+    columns = [
+        Column("step of training, at", "path"),
+        Column("during", priority=30),
+        Column("live bytes", "total", symbols=tuple(order)),
+        Column("at the defaults", "bytes", 60),
+    ]
+    shown = step.moments[:_MOMENTS]
+    rows = [Row([moment.at, moment.during, moment.bytes, default_of(moment.bytes)]) for moment in shown]
+    return Table(columns, rows, omitted=len(step.moments) - len(shown))
 
 
 def form_paragraphs(report: MemoryReport) -> Iterator[Answer | Paragraph]:

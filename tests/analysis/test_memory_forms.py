@@ -107,3 +107,82 @@ def test_numbers_with_formulas() -> None:
     assert m != 1 and n == 0 + n  # a size of 1 may be another one
     with comparing_values(lambda size: size, by_value=True):
         assert m == 1
+
+
+#: Specs with symbols, options of a step of training, and sizes that are drawn for each symbol.
+STEPS: dict[str, tuple[str, dict[str, Any], dict[str, list[int]]]] = {
+    "transformer": (
+        "gpt2",
+        {"training": "adamw"},
+        {"layers": [4, 5, 12, 24], "d_model": [48, 768, 6144], "length": [16, 1024]},
+    ),
+    "mixed": (
+        "bert-base",
+        {"training": "adam", "precision": "bf16-mixed", "attention": "flash"},
+        {"layers": [6, 20], "batch": [1, 2, 8]},
+    ),
+    "recomputed": ("vit_b_16", {"training": "sgd", "recompute": "full"}, {"layers": [7, 30], "batch": [1, 3, 64]}),
+    "images": ("resnet18", {"training": "momentum"}, {"batch": [1, 2, 32], "classes": [2, 10**6]}),
+    "accumulated": (
+        "gpt2",
+        {"training": "adam", "accumulate": 4, "micro_batch": 2},
+        {"layers": [5, 13], "d_model": [48, 1536]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_formulas_of_a_step_of_training_have_the_bytes_that_are_counted(case: str) -> None:
+    name, options, sizes = STEPS[case]
+    random, net = Random(case), netcalc.load(name, symbolic=list(sizes))
+    report, functions = net.memory(**options), dict[str, Any]()
+    exec(net.memory_formulas(formula="python", **options).to_text(), functions)
+    assert report.step is not None and report.training is None
+    tried = 0
+    for _ in range(12):
+        at = {symbol: random.choice(values) for symbol, values in sizes.items()}
+        if not all(claim.holds(at) for claim in (*report.step.claims, *report.assumptions)):
+            continue
+        memory, tried = netcalc.load(name, set=at).memory(**options), tried + 1
+        step = memory.training
+        assert step is not None
+        expected = {
+            "weights": memory.weights,
+            "gradients": step.gradients,
+            "master": step.master,
+            "states": step.state_bytes,
+            "kept": step.kept,
+            "peak_of_step": step.peak.total,
+            "total": memory.trained,
+        }
+        for figure, size in expected.items():
+            if figure in functions:
+                assert functions[figure](**_named(functions[figure], at)) == size, (figure, at)
+    assert tried >= 4
+
+
+def _named(function: Callable[..., int], at: dict[str, int]) -> dict[str, int]:
+    return {name: size for name, size in at.items() if name in function.__annotations__}
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol", "options", "line"),
+    [
+        ("gemma-2-2b", "layers", {}, "layers:"),  # local and global layers take turns, in an order that no number gives
+        ("gpt2", "layers", {"recompute": "every:5"}, "layers:"),  # of which 12 layers are no multiple
+        ("gpt2", "layers", {"tp": 2}, "layers:"),
+        ("gpt2", "batch", {"micro_batch": 1}, "batch:"),
+    ],
+)
+def test_a_step_of_training_without_formulas_names_the_line(
+    name: str, symbol: str, options: dict[str, Any], line: str
+) -> None:
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.load(name, symbolic=[symbol]).memory(training="adam", **options)
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "E404" and problem.span is not None and f"{symbol} is a symbol" in problem.message
+
+
+def test_a_page_of_a_step_of_training(netcalc: Callable[..., CommandResult], golden: Callable[..., None]) -> None:
+    words = ["memory", "gpt2", "--symbolic", "layers", "--symbolic", "d_model", "--training", "adam"]
+    golden("memory/gpt2_symbolic_step.txt", netcalc(*words).out)

@@ -13,6 +13,9 @@ from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
 from netcalc.analysis.training_step.cycles import Cycles, with_cycles
+from netcalc.dims import Assumption, assumptions
+from netcalc.dims.settled import least_of
+from netcalc.dims.valued import Valued, form_of
 from netcalc.ir import Body, CallNode, OpNode, Program, Tie, join
 
 #: Iterations that are set apart at the start and at the end of a repeat.
@@ -63,13 +66,21 @@ class Fold:
     """
 
     def __init__(self, program: Program, unit: int = 1) -> None:
-        kept, whole = _entered(program), _size(program.main, {})
-        ways = [] if whole <= _WORTH else [Cycles(program, {}), with_cycles(program, 2 * _APART_IN_CYCLES + 2, kept)]
-        loops = [_Loops(way, unit, kept) for way in ways]
-        best = min(loops, key=lambda one: one.size, default=None)
-        self._loops = None if best is None or best.size >= whole else best
+        self._symbolic = {id(node): node.times for node in _symbolic_calls(program.main, set())}
+        with assumptions():  # figures are the same whatever is cut
+            kept, whole = _entered(program), _size(program.main, {})
+            worth = whole > _WORTH or bool(self._symbolic)
+            ways = [Cycles(program, {}), with_cycles(program, 2 * _APART_IN_CYCLES + 2, kept)] if worth else []
+            loops = [_Loops(way, unit, kept) for way in (ways[:1] if self._symbolic else ways)]
+            best = min(loops, key=lambda one: one.size, default=None)
+            self._loops = None if best is None or (best.size >= whole and not self._symbolic) else best
         self._program = program
         self._cycles = Cycles(program, {}) if self._loops is None else self._loops.cycles
+
+    def claims(self) -> tuple[Assumption, ...] | None:
+        """Return what figures rely on of numbers of iterations with formulas; None if such a repeat is not cut."""
+        found = [] if self._loops is None else [self._loops.claim(key) for key in self._symbolic]
+        return None if len(found) < len(self._symbolic) or None in found else tuple(c for c in found if c is not None)
 
     def figures(self, measure: Callable[[CutProgram], Figures]) -> dict[Hashable, list[int]]:
         """Return figures of the program, by the figures of a cut one.
@@ -131,7 +142,8 @@ class _Loops:
             if not isinstance(node, CallNode):
                 continue
             inside = around
-            if id(node) not in self._kept and node.times > self._times(node) + self._unit_of(node):
+            most = self._times(node) + (-1 if isinstance(node.times, Valued) else self._unit_of(node))
+            if id(node) not in self._kept and node.times > most:
                 self._nodes[id(node)] = node
                 self._around.setdefault(id(node), set()).add(around)
                 inside = around | {id(node)}
@@ -144,6 +156,13 @@ class _Loops:
         if id(node) in self.cycles.calls:
             return 2 * _APART_IN_CYCLES
         return 2 * _APART * self._unit + node.times % self._unit
+
+    def claim(self, loop: int) -> Assumption | None:
+        """Return the least number of iterations of a repeat that is cut; None for one that is not."""
+        node = self._nodes.get(loop)
+        if node is None or self._unit_of(node) > 1:
+            return None
+        return least_of(form_of(node.times), int(self._times(node)))
 
     def weighted(self) -> Iterator[tuple[int, CutProgram]]:
         """Yield cut programs, and how often the figures of each count."""
@@ -190,6 +209,17 @@ class _Loops:
             return new
 
         return CutProgram(replace(self._program, main=body_of(self._program.main)), extents)
+
+
+def _symbolic_calls(body: Body, seen: set[int]) -> Iterator[CallNode]:
+    """Yield the repeats whose number of iterations has a formula."""
+    seen.add(id(body))
+    for node in body.nodes:
+        if isinstance(node, CallNode):
+            if isinstance(node.times, Valued):
+                yield node
+            if id(node.body) not in seen:
+                yield from _symbolic_calls(node.body, seen)
 
 
 def _entered(program: Program) -> set[int]:

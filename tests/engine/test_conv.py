@@ -152,3 +152,12 @@ def test_transposed_convolutions_without_overlap_are_products(
 )
 def test_other_transposed_convolutions_run_by_the_kernel(attrs: dict[str, Any]) -> None:
     agree({"conv_transpose2d": {"out": 4} | attrs}, ([2, 6, 5, 4], []), planned=False)
+
+
+@pytest.mark.parametrize("kernel", [3, 5, 7, 4])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("channels", [8, 21, 70])
+@pytest.mark.parametrize("width", [3, 5, 12, 17])
+def test_depthwise_convolutions_of_all_widths(kernel: int, stride: int, channels: int, width: int) -> None:
+    padding = {"padding": kernel // 2, "stride": stride, "groups": channels}
+    agree({"conv2d": {"out": channels, "kernel": kernel} | padding}, ([1, channels, 8, width], []))

@@ -3,7 +3,7 @@
 #include "lanes.h"
 #include "windows.h"
 
-enum { PIXELS = 4, MOST_PIXELS = 8, WEIGHTS = 2048 };
+enum { PIXELS = 8, MOST_TAPS = 7, MOST_VECTORS = 4, WEIGHTS = 2048 };
 
 /* Taps of a window that lie within the input, along one axis. */
 typedef struct {
@@ -21,61 +21,101 @@ INLINE Taps taps_within(const Windows *d, int axis, ptrdiff_t window) {
     return t;
 }
 
-/* Sums of `pixels` windows that follow each other along the width and have the same taps, for LANES channels. */
-INLINE void block(const Windows *d, const float *x, const float *weight, float *out, const Taps *t, int pixels) {
-    Lanes sums[MOST_PIXELS] = {{0}};
-    ptrdiff_t apart = d->stride[2] * d->x_stride[2], step = d->dilation[2] * d->x_stride[2];
+/* Sums of `pixels` windows that follow each other along the width, for LANES channels.  An element of the input is loaded
+   once for all windows that it is in; `taps` and `stride` along the width are numbers known to the compiler. */
+INLINE void row(const Windows *d, const float *x, const float *weight, float *out, const Taps *t, ptrdiff_t column,
+                ptrdiff_t kept, int within, int pixels, int taps, int stride) {
+    Lanes sums[PIXELS] = {{0}};
     for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
         for (ptrdiff_t j = t[1].begin; j < t[1].end; j++) {
             const float *p = x + (t[0].start + i * d->dilation[0]) * d->x_stride[0] +
-                             (t[1].start + j * d->dilation[1]) * d->x_stride[1] +
-                             (t[2].start + t[2].begin * d->dilation[2]) * d->x_stride[2];
-            const float *w = weight + ((i * d->kernel[1] + j) * d->kernel[2] + t[2].begin) * d->channels;
-            for (ptrdiff_t k = t[2].begin; k < t[2].end; k++) {
-                Lanes tap = load(w);
-                for (int n = 0; n < pixels; n++) sums[n] += tap * load(p + n * apart);
-                p += step;
-                w += d->channels;
+                             (t[1].start + j * d->dilation[1]) * d->x_stride[1];
+            const float *w = weight + (i * d->kernel[1] + j) * taps * d->channels;
+            Lanes tap[MOST_TAPS];
+#pragma GCC unroll 8
+            for (int k = 0; k < taps; k++) tap[k] = load(w + k * d->channels);
+#pragma GCC unroll 24
+            for (int c = 0; c < (pixels - 1) * stride + taps; c++) {
+                if (!within && (size_t)(column + c) >= (size_t)d->size[2]) continue;
+                Lanes element = load(p + (column + c) * d->x_stride[2]);
+#pragma GCC unroll 8
+                for (int k = 0; k < taps; k++)
+                    if (c >= k && (c - k) % stride == 0 && (c - k) / stride < pixels)
+                        sums[(c - k) / stride] += tap[k] * element;
             }
         }
-    for (int n = 0; n < pixels; n++) store(out + n * d->channels, sums[n]);
+#pragma GCC unroll 8
+    for (int n = 0; n < pixels; n++)
+        if (n < kept) store(out + n * d->channels, sums[n]);
 }
 
-/* `pixels` windows from window `w` of a row on, for the channels from `begin` to `end`. */
-INLINE void group(const Windows *d, const float *x, float *out, Taps *t, ptrdiff_t w, int pixels, ptrdiff_t begin,
-                  ptrdiff_t end) {
-    t[2] = taps_within(d, 2, d->first[2] + w);
-    float *place = out + w * d->channels;
-    for (ptrdiff_t c = begin; c < end; c += LANES) {
-        ptrdiff_t at = c + LANES <= d->channels ? c : d->channels - LANES; /* the last block overlaps another */
-        block(d, x + at, d->weight + at, place + at, t, pixels);
-    }
+/* Sums of a window, for up to MOST_VECTORS·LANES channels; for any taps. */
+INLINE void window(const Windows *d, const float *x, const float *weight, float *out, const Taps *t, int vectors) {
+    Lanes sums[MOST_VECTORS] = {{0}};
+    for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
+        for (ptrdiff_t j = t[1].begin; j < t[1].end; j++)
+            for (ptrdiff_t k = t[2].begin; k < t[2].end; k++) {
+                const float *p = x + (t[0].start + i * d->dilation[0]) * d->x_stride[0] +
+                                 (t[1].start + j * d->dilation[1]) * d->x_stride[1] +
+                                 (t[2].start + k * d->dilation[2]) * d->x_stride[2];
+                const float *w = weight + ((i * d->kernel[1] + j) * d->kernel[2] + k) * d->channels;
+                for (int v = 0; v < vectors; v++) sums[v] += load(w + v * LANES) * load(p + v * LANES);
+            }
+    for (int v = 0; v < vectors; v++) store(out + v * LANES, sums[v]);
 }
+
+/* The block of channels that begins with `c`, or ends with the last channel and overlaps the block before. */
+INLINE ptrdiff_t block_at(const Windows *d, ptrdiff_t c) { return least(c, d->channels - LANES); }
 
 /* A row of windows, for the channels from `begin` to `end`. */
 INLINE void windows(const Windows *d, const float *x, float *out, Taps *t, ptrdiff_t begin, ptrdiff_t end) {
-    ptrdiff_t count = d->count[2], whole = 0, after, w;
-    Taps edge;
-    for (; whole < count; whole++) { /* windows that reach over the left edge */
-        edge = taps_within(d, 2, d->first[2] + whole);
-        if (edge.begin == 0) break;
-        group(d, x, out, t, whole, 1, begin, end);
+    for (ptrdiff_t w = 0; w < d->count[2]; w++) {
+        float *place = out + w * d->channels;
+        ptrdiff_t c = begin;
+        t[2] = taps_within(d, 2, d->first[2] + w);
+        for (; c + MOST_VECTORS * LANES <= end; c += MOST_VECTORS * LANES)
+            window(d, x + c, d->weight + c, place + c, t, MOST_VECTORS);
+        for (; c < end; c += LANES) {
+            ptrdiff_t at = block_at(d, c);
+            window(d, x + at, d->weight + at, place + at, t, 1);
+        }
     }
-    for (after = whole; after < count; after++) { /* windows without padding */
-        edge = taps_within(d, 2, d->first[2] + after);
-        if (edge.end < d->kernel[2]) break;
+}
+
+/* The same for `taps` and `stride` along the width that the compiler knows. */
+INLINE void known_windows(const Windows *d, const float *x, float *out, const Taps *t, ptrdiff_t begin, ptrdiff_t end,
+                          int taps, int stride) {
+    for (ptrdiff_t w = 0; w < d->count[2]; w += PIXELS) {
+        ptrdiff_t kept = least(d->count[2] - w, PIXELS), column = (d->first[2] + w) * stride - d->padding[2];
+        int within = column >= 0 && column + (PIXELS - 1) * stride + taps <= d->size[2] && kept == PIXELS;
+        for (ptrdiff_t c = begin; c < end; c += LANES) {
+            ptrdiff_t at = block_at(d, c);
+            float *place = out + w * d->channels + at;
+            if (within)
+                row(d, x + at, d->weight + at, place, t, column, PIXELS, 1, PIXELS, taps, stride);
+            else if (kept > PIXELS / 2)
+                row(d, x + at, d->weight + at, place, t, column, kept, 0, PIXELS, taps, stride);
+            else
+                row(d, x + at, d->weight + at, place, t, column, kept, 0, PIXELS / 2, taps, stride);
+        }
     }
-    for (w = whole; w + MOST_PIXELS <= after; w += MOST_PIXELS) group(d, x, out, t, w, MOST_PIXELS, begin, end);
-    if (w < after && after - whole >= MOST_PIXELS && after - w > PIXELS) {
-        group(d, x, out, t, after - MOST_PIXELS, MOST_PIXELS, begin, end); /* overlaps the group before */
-        w = after;
-    }
-    for (; w + PIXELS <= after; w += PIXELS) group(d, x, out, t, w, PIXELS, begin, end);
-    if (w < after && after - whole >= PIXELS) {
-        group(d, x, out, t, after - PIXELS, PIXELS, begin, end);
-        w = after;
-    }
-    for (; w < count; w++) group(d, x, out, t, w, 1, begin, end);
+}
+
+INLINE void any_windows(const Windows *d, const float *x, float *out, Taps *t, ptrdiff_t begin, ptrdiff_t end) {
+    ptrdiff_t taps = d->kernel[2], stride = d->stride[2];
+    int near = d->dilation[2] == 1;
+    if (near && taps == 3 && stride == 1)
+        known_windows(d, x, out, t, begin, end, 3, 1);
+    else if (near && taps == 3 && stride == 2)
+        known_windows(d, x, out, t, begin, end, 3, 2);
+    else if (near && taps == 5 && stride == 1)
+        known_windows(d, x, out, t, begin, end, 5, 1);
+    else if (near && taps == 5 && stride == 2)
+        known_windows(d, x, out, t, begin, end, 5, 2);
+    else if (near && taps == 7 && stride == 1)
+        known_windows(d, x, out, t, begin, end, 7, 1);
+    else
+        windows(d, x, out, t, begin, end);
 }
 
 KERNEL(depthwise)(const Windows *d) {
@@ -87,7 +127,7 @@ KERNEL(depthwise)(const Windows *d) {
             for (ptrdiff_t j = 0; j < d->count[1]; j++) {
                 Taps t[AXES] = {taps_within(d, 0, d->first[0] + i), taps_within(d, 1, d->first[1] + j), {0, 0, 0}};
                 for (ptrdiff_t c = 0; c < d->channels; c += together)
-                    windows(d, d->x + n * d->image_stride, out, t, c, least(c + together, d->channels));
+                    any_windows(d, d->x + n * d->image_stride, out, t, c, least(c + together, d->channels));
                 out += d->count[2] * d->channels;
             }
 }

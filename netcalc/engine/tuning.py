@@ -56,6 +56,8 @@ class Tuning:
     small_gemm_rows: int = 64
     #: Rows of a product up to which such blocks are faster than several BLAS threads.
     small_gemm_threaded_rows: int = 32
+    #: Rows of a product from which on its other matrix is packed for the kernel in C, if it is constant.
+    packed_rows: int = 2
     #: Rows of a product that the kernel in C computes, at least and at most: BLAS packs the other matrix, which takes
     #: the less of the time the more rows there are.
     compiled_product_least_rows: int = 2
@@ -153,6 +155,8 @@ class Tuning:
     depthwise: bool = True
     #: Windows of few channels copied plane by plane; otherwise im2col in rows of channels.
     planar: bool = True
+    #: Products with packed filters by the kernel in C; otherwise by BLAS or the kernel that reads weights as stored.
+    packed: bool = True
     #: Cutting products into blocks that BLAS does not pack; otherwise one call for each product.
     small_gemm: bool = True
     #: Elementwise operations done on each tile of the operation before them; otherwise steps of their own.

@@ -13,9 +13,11 @@ from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.native.rows_product import Panels, rows_product
 from netcalc.engine.tuning import Tuning
 from tests.engine.agreement import agree, drawn
-from tests.engine.tunings import SMALL
+from tests.engine.tunings import SMALL, without
 
 _SIZES = st.integers(1, 70)
+#: Weights that are not packed.
+_TUNINGS = [without("packed", tuning=tuning) for tuning in (Tuning(compiled_product_sides=1), SMALL)]
 
 
 @pytest.mark.skipif(not blocks_fit(), reason="there is no kernel for this processor")
@@ -41,7 +43,7 @@ def test_products_agree_with_those_of_numpy(
 
 @pytest.mark.parametrize("rows", [1, 3, 40])
 @pytest.mark.parametrize("features", [1, 5, 30])
-@pytest.mark.parametrize("tuning", [Tuning(compiled_product_sides=1), SMALL], ids=["default", "small"])
+@pytest.mark.parametrize("tuning", _TUNINGS, ids=["default", "small"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_linear_layers_read_their_weights_in_place(rows: int, features: int, tuning: Tuning, threads: int) -> None:
     agree({"linear": features}, ([rows, 37], []), tuning=tuning, threads=threads, processes=threads > 1)

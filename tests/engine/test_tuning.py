@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netcalc.engine.native.library import available
+from netcalc.engine.native.library import blocks_fit
 from netcalc.engine.plan import Plan
 from netcalc.engine.runtime.session import Session
 from netcalc.engine.tuning import Tuning
@@ -27,6 +27,7 @@ _NETWORKS: dict[str, tuple[list[int], list[Any]]] = {
     "winograd": ([1, 32, 28, 28], [{"conv2d": _CONV}]),
     "depthwise": ([1, 32, 28, 28], [{"conv2d": {"out": 32, "kernel": 3, "groups": 32}}]),
     "planar": ([1, 3, 28, 28], [{"conv2d": _CONV}]),
+    "packed": ([4, 16], [{"linear": 16}]),
     "small_gemm": ([1, 512, 7, 7], [{"conv2d": {"out": 256, "kernel": 1}}]),
     "fuse_epilogues": ([4, 16], [{"linear": 16}, "relu", "exp"]),
 }
@@ -40,6 +41,11 @@ def network(name: str) -> Program:
 def run(program: Program, tuning: Tuning) -> np.ndarray[Any, Any]:
     (output,) = Session(Plan(program, tuning=tuning), Parameters(program))(run_inputs(program))
     return output
+
+
+def before(switch: str) -> Tuning:
+    """Return the tuning that a switch changes: packed filters take the place of other algorithms."""
+    return Tuning() if switch in ("compiled", "packed") else without("packed")
 
 
 def trace(plan: Plan) -> list[Any]:
@@ -57,16 +63,17 @@ def test_each_switch_has_a_network() -> None:
 
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_switches_change_the_plan(switch: str) -> None:
-    if switch == "compiled" and not available():
-        pytest.skip("the kernels in C were not compiled")
-    program = network(switch)
-    assert trace(Plan(program)) != trace(Plan(program, tuning=without(switch)))
+    if switch in ("compiled", "packed") and not blocks_fit():
+        pytest.skip("there is no kernel for this processor")
+    program, tuning = network(switch), before(switch)
+    assert trace(Plan(program, tuning=tuning)) != trace(Plan(program, tuning=without(switch, tuning=tuning)))
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_results_do_not_depend_on_switches(switch: str) -> None:
     program = network(switch)
-    one, other = run(program, Tuning()), run(program, without(switch))
+    tuning = before(switch)
+    one, other = run(program, tuning), run(program, without(switch, tuning=tuning))
     np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4 * np.abs(one).max())
 
 

@@ -65,5 +65,7 @@ def without(*switches: str, tuning: Tuning | None = None) -> Tuning:
     return replace(tuning or Tuning(), **dict.fromkeys(switches, False))
 
 
-#: The default and small sizes, each with the kernels in C and without.
-TUNINGS = st.sampled_from([Tuning(), SMALL, without("compiled"), without("compiled", tuning=SMALL)])
+#: The default and small sizes, each with the kernels in C and without; the small ones also without packed filters.
+TUNINGS = st.sampled_from(
+    [Tuning(), SMALL, *(without(switch, tuning=SMALL) for switch in ("packed", "compiled")), without("compiled")]
+)

@@ -12,7 +12,16 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.engine.lower.fused_operations import Activate, ByChannel, Clip, Combine, FusedOperation
 from netcalc.engine.lower.passes import Pass
-from netcalc.engine.native.epilogue import BINARY, ITSELF, REVERSED, UNARY, Operation, epilogue
+from netcalc.engine.native.epilogue import (
+    BINARY,
+    ITSELF,
+    REVERSED,
+    UNARY,
+    Epilogue,
+    Operation,
+    epilogue,
+    epilogue_arguments,
+)
 from netcalc.engine.native.library import available
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
@@ -39,6 +48,11 @@ def compiled_passes(
         yield partial(np.copyto, x, source)
         source = x
     yield epilogue(source, x, [operation(rows, columns) for operation in operations])
+
+
+def compiled_arguments(operations: Sequence[OperationAt], x: Array, rows: slice, columns: slice) -> Epilogue:
+    """Return the operations on the tile ``x``, in place, as kernels take them."""
+    return epilogue_arguments(x, x, [operation(rows, columns) for operation in operations])
 
 
 def _compiled_operation(operation: FusedOperation) -> OperationAt | None:

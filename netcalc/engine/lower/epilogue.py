@@ -18,11 +18,12 @@ from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.activations import activation, clip_limits, kernel_bytes
 from netcalc.engine.lower.broadcast import across, clipped, rows_at_once
-from netcalc.engine.lower.compiled_epilogue import compiled_operations, compiled_passes
+from netcalc.engine.lower.compiled_epilogue import compiled_arguments, compiled_operations, compiled_passes
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.fused_operations import Activate, ByChannel, Clip, Combine, FusedOperation
 from netcalc.engine.lower.passes import Pass
+from netcalc.engine.native.epilogue import Epilogue as Arguments
 from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
@@ -131,6 +132,16 @@ class Epilogue:
     def stages(self) -> int:
         """Number of operations."""
         return len(self._operations)
+
+    @property
+    def compiled(self) -> bool:
+        """True if the kernel in C has all operations."""
+        return self._compiled is not None
+
+    def arguments(self, x: Array, rows: slice, columns: slice) -> Arguments | None:
+        """Return the operations on a tile as kernels take them; None if there are none."""
+        assert self._compiled is not None
+        return compiled_arguments(self._compiled, x, rows, columns) if self._compiled else None
 
     def bind(
         self, x: Array, rows: slice, columns: slice, buffers: Buffers, source: Array | None = None

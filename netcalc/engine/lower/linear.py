@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.conv.geometry import Convolution
+from netcalc.engine.lower.conv.packed import emit_packed, use_packed
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.gemm import emit_product, prefers_transposed
@@ -31,9 +36,20 @@ def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
     epilogue = Epilogue(context, node, node.outputs[0], node.after, order, bias)
     out = context.layout.allocate(result).reshaped((rows, result.shape[-1]))
     assert out is not None
+    if given_weight is None and not context.constants.is_shared(node, "weight"):
+        conv = _convolution(node, x, out, epilogue, lambda: context.constants.fetch(node, "weight")[..., None])
+        if use_packed(context, conv):
+            emit_packed(context, conv, lambda out: context.constants.write(node, "weight", out))
+            return True
     weight = _weight(context, node, x) if given_weight is None else context.layout.slot(given_weight).permuted((1, 0))
     emit_product(context, node, x, weight, out, epilogue)
     return True
+
+
+def _convolution(node: GraphNode, x: Slot, out: Slot, epilogue: Epilogue, filters: Callable[[], Array]) -> Convolution:
+    """Return the layer as a convolution of one tap, of an image of one row."""
+
+    return Convolution(node, x.inserted(0), out.inserted(0), (1,), (1,), (1,), ((0, 0),), 1, filters, epilogue)
 
 
 def _weight(context: LoweringContext, node: GraphNode, x: Slot) -> Slot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,10 @@ class _Stage(ctypes.Structure):
     )
 
 
-class _Epilogue(ctypes.Structure):
+class Epilogue(ctypes.Structure):
+    """Argument of the kernel."""
+
+    arrays: tuple[Any, ...]
     _fields_ = (
         ("source", ctypes.c_void_p),
         ("x", ctypes.c_void_p),
@@ -55,8 +58,8 @@ class _Epilogue(ctypes.Structure):
     )
 
 
-def epilogue(source: Array, x: Array, operations: Sequence[Operation]) -> Callable[[], object]:
-    """Return the call that does the operations on the rows of ``source``, one after the other, and writes to ``x``.
+def epilogue_arguments(source: Array, x: Array, operations: Sequence[Operation]) -> Epilogue:
+    """Return the operations on the rows of ``source``, one after the other, whose results go to ``x``.
 
     Args:
         source: rows (rows, columns) of float32; the columns of a row lie together.  It may be ``x``.
@@ -65,7 +68,7 @@ def epilogue(source: Array, x: Array, operations: Sequence[Operation]) -> Callab
     """
     stages = (_Stage * len(operations))(*map(_stage, operations))
     step = x.itemsize
-    arguments = _Epilogue(
+    arguments = Epilogue(
         source.ctypes.data,
         x.ctypes.data,
         ctypes.addressof(stages),
@@ -74,7 +77,14 @@ def epilogue(source: Array, x: Array, operations: Sequence[Operation]) -> Callab
         source.strides[0] // step,
         x.strides[0] // step,
     )
-    return bound("epilogue", arguments, source, x, stages, operations)
+    arguments.arrays = (source, x, stages, operations)
+    return arguments
+
+
+def epilogue(source: Array, x: Array, operations: Sequence[Operation]) -> Callable[[], object]:
+    """Return the call that does what :func:`epilogue_arguments` describes."""
+    arguments = epilogue_arguments(source, x, operations)
+    return bound("epilogue", arguments, *arguments.arrays)
 
 
 def _stage(operation: Operation) -> _Stage:

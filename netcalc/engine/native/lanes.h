@@ -39,6 +39,19 @@ INLINE Lanes larger_lanes(Lanes a, Lanes b) {
     return (Lanes)(((Bits)a & first) | ((Bits)b & ~first));
 }
 
+/* As `at_least` and `at_most` in common.h, for each lane. */
+INLINE Lanes lanes_at_least(Lanes x, float b) {
+    Lanes bounded;
+    for (int i = 0; i < LANES; i++) bounded[i] = at_least(x[i], b);
+    return bounded;
+}
+
+INLINE Lanes lanes_at_most(Lanes x, float b) {
+    Lanes bounded;
+    for (int i = 0; i < LANES; i++) bounded[i] = at_most(x[i], b);
+    return bounded;
+}
+
 INLINE float largest_lane(Lanes x) {
     float largest = x[0];
     for (int i = 1; i < LANES; i++) largest = at_least(largest, x[i]);

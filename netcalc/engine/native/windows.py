@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from netcalc.arrays import Array
 from netcalc.engine.native.library import bound, integers
@@ -12,13 +13,15 @@ from netcalc.engine.native.library import bound, integers
 MOST_AXES = 3
 #: Filters that ``grouped`` computes together.
 FILTERS = 8
-#: Taps and channels that ``grouped`` takes, at most.
+#: Taps and channels that ``grouped`` and ``product`` take, at most.
 MOST_TAPS, MOST_CHANNELS = 64, 4096
 
 _Axes = ctypes.c_ssize_t * MOST_AXES
 
 
-class _Windows(ctypes.Structure):
+class Windows(ctypes.Structure):
+    """Argument of the kernels."""
+
     _fields_ = (
         *((name, ctypes.c_void_p) for name in ("x", "weight", "out")),
         *((name, ctypes.c_ssize_t) for name in ("images", "channels", "filters", "groups")),
@@ -28,19 +31,42 @@ class _Windows(ctypes.Structure):
     )
 
 
-def convolution(
-    name: str,
-    x: Array,
-    weight: Array,
-    out: Array,
-    *,
-    first: int,
-    groups: int,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-) -> Callable[[], object]:
+class Geometry(NamedTuple):
+    """Windows of a convolution, by spatial axis; padding is that before each axis, and the rest follows from counts."""
+
+    kernel: Sequence[int]
+    stride: Sequence[int]
+    dilation: Sequence[int]
+    padding: Sequence[int]
+    groups: int = 1
+
+    def arguments(self, x: Array, weight: Array, out: Array, first: int, counts: Sequence[int]) -> Windows:
+        """Return the kernels' description of windows.
+
+        Args:
+            x: images (images, sizes…, channels) of float32, whose channels lie together.
+            weight: in the order that a kernel takes.
+            out: its last axis has the filters.
+            first: number of the first row of windows along the first axis.
+            counts: number of windows along each axis.
+        """
+        strides = [stride // x.itemsize for stride in x.strides]
+        return Windows(
+            *(array.ctypes.data for array in (x, weight, out)),
+            *(len(x), x.shape[-1], out.shape[-1], self.groups),
+            _axes((first, *(0,) * (len(counts) - 1)), 0),
+            _axes(counts, 1),
+            _axes(x.shape[1:-1], 1),
+            _axes(self.kernel, 1),
+            _axes(self.stride, 1),
+            _axes(self.dilation, 1),
+            _axes(self.padding, 0),
+            strides[0],
+            _axes(strides[1:-1], 0),
+        )
+
+
+def convolution(name: str, x: Array, weight: Array, out: Array, first: int, geometry: Geometry) -> Callable[[], object]:
     """Return the call that computes windows of images from row ``first`` of the first axis on.
 
     Args:
@@ -50,28 +76,10 @@ def convolution(
             filters of a block) for ``grouped``, without gaps.
         out: (images, rows, counts…, filters), without gaps.
         first: number of the first row of windows.
-        groups: number of groups.
-        kernel: by spatial axis.
-        stride: by spatial axis.
-        dilation: by spatial axis.
-        padding: zeros before each spatial axis; those after it follow from the number of windows.
+        geometry: the windows.
     """
+    return bound(name, geometry.arguments(x, weight, out, first, out.shape[1:-1]), x, weight, out)
 
-    def axes(values: Sequence[int], other: int) -> ctypes.Array[ctypes.c_ssize_t]:
-        return integers(*(other,) * (MOST_AXES - len(values)), *values)
 
-    strides = [stride // x.itemsize for stride in x.strides]
-    arguments = _Windows(
-        *(array.ctypes.data for array in (x, weight, out)),
-        *(len(x), x.shape[-1], out.shape[-1], groups),
-        axes((first, *(0,) * (len(stride) - 1)), 0),
-        axes(out.shape[1:-1], 1),
-        axes(x.shape[1:-1], 1),
-        axes(kernel, 1),
-        axes(stride, 1),
-        axes(dilation, 1),
-        axes(padding, 0),
-        strides[0],
-        axes(strides[1:-1], 0),
-    )
-    return bound(name, arguments, x, weight, out)
+def _axes(values: Sequence[int], other: int) -> ctypes.Array[ctypes.c_ssize_t]:
+    return integers(*(other,) * (MOST_AXES - len(values)), *values)

@@ -36,6 +36,35 @@ static void run(int n) {
     NAMED(rows_product, ISA)(&d);
     show(out, rows * columns);
 }
+#elif defined(OF_PRODUCT)
+static void run(int n) {
+    ptrdiff_t stride = 1 + n % 2, kernel = 1 + n % 3, size = 7 + n, padding = n % 2, images = 2, groups = 1 + (n == 4);
+    ptrdiff_t channels = groups * (3 + n * (n == 6 ? 60 : 1)), filters = groups * 4 * LANES - (n % 4), step = 3 * ROWS;
+    if (groups > 1) filters = groups * LANES;
+    ptrdiff_t count = (size + 2 * padding - kernel) / stride + 1, rows = images * count * count;
+    float *out = numbers(rows * filters);
+    Stage stages[] = {{MULTIPLY, COLUMNS, numbers(filters), 0, 0, 0},
+                      {ADD, COLUMNS, numbers(filters), 0, 0, 0},
+                      {ADD, TENSOR, numbers(rows * filters), filters, 0, 0},
+                      {CLIP, NONE, 0, 0, -1, n % 2 ? 2 : __builtin_inff()},
+                      {GELU, NONE, 0, 0, 0, 0}};
+    Epilogue e = {out, out, stages, 5, rows, filters, filters, filters};
+    Product d = {{numbers(images * size * size * channels), numbers(kernel * kernel * channels * (filters + LANES)), out,
+                  images, channels, filters, groups, {0}, {1, count, count}, {1, size, size}, {1, kernel, kernel},
+                  {1, stride, stride}, {1, 1, 1}, {0, padding, padding}, size * size * channels,
+                  {0, size * channels, channels}},
+                 n % 3 ? &e : 0, malloc(kernel * kernel * step * sizeof(float *)), step, filters};
+    NAMED(product, ISA)(&d);
+    show(out, rows * filters);
+}
+#elif defined(OF_PANELS)
+static void run(int n) {
+    ptrdiff_t columns = 1 + n * 5, depth = 3 + n * 11, packed = (columns + LANES - 1) / LANES * LANES;
+    float *panels = numbers(packed * depth);
+    Panels d = {panels, numbers(2 * LANES * 8 * depth), columns, depth};
+    NAMED(panels, ISA)(&d);
+    show(panels, packed * depth);
+}
 #elif defined(OF_ATTENTION)
 static void run(int n) {
     ptrdiff_t queries = 1 + n * 5, keys = 2 + n * 7, depth = 3 + n * 4, width = 1 + n * 6, heads = 2;

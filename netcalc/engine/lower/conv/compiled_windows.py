@@ -14,7 +14,7 @@ from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.library import available, blocks
-from netcalc.engine.native.windows import FILTERS, MOST_AXES, MOST_CHANNELS, MOST_TAPS, convolution
+from netcalc.engine.native.windows import FILTERS, MOST_AXES, MOST_CHANNELS, MOST_TAPS, Geometry, convolution
 from netcalc.engine.step import Buffers
 from netcalc.engine.tuning import Tuning
 
@@ -63,6 +63,11 @@ def emit_grouped(context: LoweringContext, conv: Convolution) -> None:
     _emit(context, conv, "grouped", shape, load, context.parallelism.product_jobs(conv.macs))
 
 
+def windows_of(conv: Convolution) -> Geometry:
+    """Return the windows as kernels take them."""
+    return Geometry(conv.kernel, conv.stride, conv.dilation, [before for before, _ in conv.pads], conv.groups)
+
+
 def _emit(
     context: LoweringContext,
     conv: Convolution,
@@ -83,12 +88,8 @@ def _emit(
             x.array()[tile.first : tile.end],
             weight.array(),
             result.reshape(tile.images, tile.height, *conv.counts[1:], conv.outs),
-            first=tile.top,
-            groups=conv.groups,
-            kernel=conv.kernel,
-            stride=conv.stride,
-            dilation=conv.dilation,
-            padding=[before for before, _ in conv.pads],
+            tile.top,
+            windows_of(conv),
         )
 
     emit_tiles(

@@ -12,6 +12,7 @@ from netcalc.engine.lower.conv.compiled_windows import emit_grouped, use_grouped
 from netcalc.engine.lower.conv.depthwise import emit_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution
 from netcalc.engine.lower.conv.im2col import emit_im2col
+from netcalc.engine.lower.conv.packed import emit_packed, use_packed
 from netcalc.engine.lower.conv.planar import emit_planar, use_planar
 from netcalc.engine.lower.conv.winograd import emit_winograd
 from netcalc.engine.lower.conv.winograd_choice import winograd_side
@@ -38,14 +39,16 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
     conv = _convolution(context, node, operand)
     if context.tuning.depthwise and conv.groups > 1 and conv.groups == conv.channels == conv.outs:
         emit_depthwise(context, conv if len(conv.kernel) > 1 else _as_image(conv))
+    elif side := winograd_side(context, node):
+        emit_winograd(context, conv, side)
+    elif use_packed(context, conv):
+        emit_packed(context, conv)
     elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
         _emit_pointwise(context, conv)
     elif use_grouped(conv, context.tuning):
         emit_grouped(context, conv)
     elif use_planar(conv, context.tuning):
         emit_planar(context, conv)
-    elif side := winograd_side(context, node):
-        emit_winograd(context, conv, side)
     else:
         emit_im2col(context, conv)
     return True

@@ -1,0 +1,95 @@
+"""Convolutions, and products as those of one tap, by the kernel in C that reads windows in place.
+
+The filters are packed when they are loaded, where BLAS packs them in every pass, and the windows are not copied.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from netcalc.arrays import Array
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.conv.compiled_windows import windows_of
+from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles
+from netcalc.engine.lower.passes import Pass
+from netcalc.engine.lower.tiling import emit_tiles
+from netcalc.engine.native.library import blocks
+from netcalc.engine.native.product import ADDRESS, column_unit, filters_in, pack, packed_columns, product, step_of
+from netcalc.engine.native.windows import MOST_AXES, MOST_CHANNELS, MOST_TAPS
+from netcalc.engine.step import Buffers
+
+
+def use_packed(context: LoweringContext, conv: Convolution) -> bool:
+    """Return True if the kernel takes this convolution, and groups fill its blocks."""
+    size, tuning = blocks(), context.tuning
+    return (
+        size is not None
+        and tuning.compiled
+        and tuning.packed
+        and context.parallelism.blas_threads == 1
+        and conv.x.dtype == conv.out.dtype == np.float32
+        and len(conv.kernel) <= MOST_AXES
+        and math.prod(conv.kernel) <= MOST_TAPS
+        and (conv.channels <= MOST_CHANNELS or not conv.padded)
+        and (conv.groups == 1 or conv.outs // conv.groups % size.width == 0)
+        and conv.out.elements // conv.outs >= tuning.packed_rows
+    )
+
+
+def emit_packed(context: LoweringContext, conv: Convolution, write: Callable[[Array], None] | None = None) -> None:
+    """Emit a step of tiles that the kernel computes.
+
+    ``write`` writes the filters as (filters, depth) if there is a single group; by default those of ``conv``.
+    """
+    x = conv.x if conv.x.strides[-1] == conv.x.dtype.itemsize else context.emit.copy(conv.node, conv.x)
+    share, outs, taps = conv.channels // conv.groups, conv.outs // conv.groups, math.prod(conv.kernel)
+    shape = (conv.groups, packed_columns(outs), share * taps)
+
+    def fill(panels: Array) -> None:
+        places = [filters_in(group, outs) for group in panels]
+        if write is not None:
+            write(places[0])
+        else:
+            filters = conv.filters().reshape(conv.groups, outs, share, taps).swapaxes(2, 3)
+            for place, group in zip(places, filters, strict=True):
+                np.copyto(place.reshape(group.shape), group)
+        for group in panels:
+            pack(group, outs)
+
+    weight = context.constants.filled(shape, x.dtype, fill)
+    jobs, width = context.parallelism.product_jobs(conv.macs), math.prod(conv.counts[1:])
+    pixels = -(-conv.batch * conv.counts[0] // jobs) * width
+    tiles = cut_tiles(conv, conv.counts[0], width, pixels, jobs, context.tuning)
+    if any(tile.channels.start % column_unit() for tile in tiles):
+        tiles = [ConvTile(region, slice(0, conv.outs)) for region in dict.fromkeys(tile.region for tile in tiles)]
+    geometry, epilogue = windows_of(conv), conv.epilogue
+
+    def compute(tile: ConvTile, result: Array, buffers: Buffers) -> Iterator[Pass]:
+        region, channels = tile
+        yield product(
+            x.array()[region.first : region.end],
+            weight.array()[:, channels.start :],
+            result,
+            buffers["taps"],
+            first=region.top,
+            counts=(region.height, *conv.counts[1:]),
+            geometry=geometry,
+            epilogue=epilogue.arguments(result, conv.pixels(region), channels) if epilogue.compiled else None,
+        )
+
+    most = max(tile.region.images * tile.region.height * width for tile in tiles)
+    emit_tiles(
+        context,
+        conv.node,
+        reads=(x, weight, *epilogue.reads),
+        out=conv.out_rows,
+        tiles=tiles,
+        index=lambda tile: (conv.pixels(tile.region), tile.channels),
+        compute=compute,
+        buffers={"taps": (step_of(most) * taps, ADDRESS)},
+        epilogue=None if epilogue.compiled else epilogue,
+        products=True,
+    )

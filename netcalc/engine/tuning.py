@@ -58,6 +58,8 @@ class Tuning:
     small_gemm_threaded_rows: int = 32
     #: Rows of a product from which on its other matrix is packed for the kernel in C, if it is constant.
     packed_rows: int = 2
+    #: Channels up to which such a product takes the taps of a row together, in a padded copy of the images.
+    packed_run: int = 16
     #: Rows of a product that the kernel in C computes, at least and at most: BLAS packs the other matrix, which takes
     #: the less of the time the more rows there are.
     compiled_product_least_rows: int = 2

@@ -14,6 +14,7 @@ from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.compiled_windows import windows_of
 from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles
+from netcalc.engine.lower.conv.runs import use_runs, with_runs
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.library import blocks
@@ -32,7 +33,7 @@ def use_packed(context: LoweringContext, conv: Convolution) -> bool:
         and context.parallelism.blas_threads == 1
         and conv.x.dtype == conv.out.dtype == np.float32
         and len(conv.kernel) <= MOST_AXES
-        and math.prod(conv.kernel) <= MOST_TAPS
+        and math.prod(conv.kernel[:-1] if _has_runs(context, conv) else conv.kernel) <= MOST_TAPS
         and (conv.channels <= MOST_CHANNELS or not conv.padded)
         and (conv.groups == 1 or conv.outs // conv.groups % size.width == 0)
         and conv.out.elements // conv.outs >= tuning.packed_rows
@@ -44,6 +45,8 @@ def emit_packed(context: LoweringContext, conv: Convolution, write: Callable[[Ar
 
     ``write`` writes the filters as (filters, depth) if there is a single group; by default those of ``conv``.
     """
+    if _has_runs(context, conv):
+        conv = with_runs(context, conv)
     x = conv.x if conv.x.strides[-1] == conv.x.dtype.itemsize else context.emit.copy(conv.node, conv.x)
     share, outs, taps = conv.channels // conv.groups, conv.outs // conv.groups, math.prod(conv.kernel)
     shape = (conv.groups, packed_columns(outs), share * taps)
@@ -93,3 +96,7 @@ def emit_packed(context: LoweringContext, conv: Convolution, write: Callable[[Ar
         epilogue=None if epilogue.compiled else epilogue,
         products=True,
     )
+
+
+def _has_runs(context: LoweringContext, conv: Convolution) -> bool:
+    return use_runs(conv, context.tuning.packed_run) and not conv.node.constant

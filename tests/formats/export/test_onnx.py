@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from netcalc.formats.export.onnx.rule import RULES
 from netcalc.formats.export.onnx.unwritten import REASONS, reason
 from netcalc.formats.onnx.file import open_onnx
 from netcalc.numerics.inputs import run_inputs
+from netcalc.numerics.parameters import Parameters
 from tests.generators.export_coverage import coverage_page
 from tests.zoo.harness import SMALL
 
@@ -142,3 +144,27 @@ def test_the_page_lists_operations_without_a_rule(request: pytest.FixtureRequest
     if request.config.getoption("--update"):
         PAGE.write_text(_page(), encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == _page()
+
+
+@pytest.mark.parametrize("external", [True, False], ids=["external", "inline"])
+def test_a_write_that_fails_leaves_the_files_as_they_were(
+    external: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = netcalc.load("mlp")
+    network.export(tmp_path / "mlp.onnx", draw=True, external=external)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(before) == 1 + external
+    fetch, count = Parameters.fetch, 0
+
+    def failing(self: Parameters, *arguments: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == 4:
+            raise OSError(28, "No space left on device")
+        return fetch(self, *arguments)
+
+    monkeypatch.setattr(Parameters, "fetch", failing)
+    with pytest.raises((OSError, netcalc.NetcalcError)):
+        network.export(tmp_path / "mlp.onnx", draw=True, external=external, seed=1)
+    assert count == 4
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

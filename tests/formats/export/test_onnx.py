@@ -89,7 +89,7 @@ def test_the_version_of_the_operators_is_written(opset: int, tmp_path: Path) -> 
 
 def test_stored_weights_are_written(tmp_path: Path) -> None:
     network = netcalc.load("mlp")
-    arrays = {
+    arrays: dict[str, Any] = {
         f"{path}.weight": np.full(shape, 0.25, np.float32)
         for path, shape in (("hidden.0.0", (512, 784)), ("hidden.1.0", (256, 512)), ("output", (10, 256)))
     }

@@ -23,7 +23,7 @@ from tests.zoo.harness import SMALL
 
 PAGE = Path(__file__).parents[3] / "docs" / "torch-export-coverage.md"
 #: Specs with lists of stages, attention, masks, experts, recurrent layers and computed buffers.
-SPECS = ("resnet18", "gpt2", "swin_t", "mixtral-8x7b", "layer-norm-lstm", "levit-256")
+SPECS = ("resnet18", "gpt2", "swin_t", "mixtral-8x7b", "lstm", "layer-norm-lstm", "levit-256")
 
 
 @pytest.fixture

@@ -269,13 +269,12 @@ def _default(value: Any) -> Any:
 
 
 def _imports(code: str) -> str:
-    lines = ["import math", ""] if "math." in code else []
-    lines.append("import torch") if "torch." in code.replace("import torch", "") else None
-    if "F." in code:
-        lines.append("import torch.nn.functional as F")
-    names = [name for name in ("Tensor", "nn") if f"{name}" in code]
-    lines.append(f"from torch import {', '.join(names)}")
-    return "\n".join(lines)
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    lines = ["import math", ""] if "math" in used else []
+    lines += ["import torch"] * ("torch" in used)
+    lines += ["import torch.nn.functional as F"] * ("F" in used)
+    names = [name for name in ("Tensor", "nn") if name in used]
+    return "\n".join([*lines, f"from torch import {', '.join(names)}"])
 
 
 def _wrapped(text: str, width: int = 85) -> str:

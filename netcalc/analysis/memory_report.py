@@ -206,8 +206,8 @@ class MemoryReport(Result):
         return integer(self.weights) + integer(self.buffers) + self.training.total
 
     def caches(self, convention: str = "ideal") -> Dim:
-        """Return the bytes of caches and states under a convention."""
-        return reserved(self.kept, self._convention(convention))
+        """Return the bytes of caches and states under a convention; 0 of a network that keeps none."""
+        return 0 if not self.kept else reserved(self.kept, self._convention(convention))
 
     def total(self, convention: str = "ideal") -> Dim | None:
         """Return the bytes of everything with ideal activations; None if these are not known."""

@@ -94,6 +94,14 @@ def test_formulas_on_the_command_line(netcalc: Callable[..., CommandResult]) -> 
     assert refused.code == 2 and "--formula has symbols" in refused.err
 
 
+@pytest.mark.parametrize(("name", "symbols"), [("gpt2", ["layers"]), ("resnet18", ["batch"]), ("resnet18", [])])
+def test_a_convention_of_caches_is_no_matter_where_none_are_kept(name: str, symbols: list[str]) -> None:
+    net = netcalc.load(name, symbolic=symbols)
+    report = net.memory(cache="vllm")
+    assert not report.kept and report.total() == net.memory().total()
+    assert str(report)
+
+
 def test_memory_without_symbols_has_no_formulas() -> None:
     with pytest.raises(NetcalcError, match="the memory of resnet18 has no symbols"):
         netcalc.load("resnet18").memory_formulas()

@@ -161,7 +161,7 @@ class _Repeat(NamedTuple):
             or self.streams.vary
             or (scope.patches and (in_sketch() or not self._patched_alike()))
         ):
-            raise _differ(iterations)
+            raise _differ(iterations, own=self.streams.vary)
         if in_sketch() or not iterations.varies or self.paths.shared:
             return self._alike(current)
         reason = self._attempted(lambda: self._alike(current))
@@ -285,7 +285,7 @@ class _Repeat(NamedTuple):
             turn = Turn(path, streams, streams.inputs(min(number, 1)), last)
             body, inputs = iteration_body(elaboration, edit.line, inner, value, turn)
         if streams.gives(body.ports) or (last is not None and not body.repeatable):
-            raise _differ(iterations)
+            raise _differ(iterations, own=streams.gives(body.ports))
         return path, body, inputs
 
     def _alike(self, current: Value | None) -> _Added:
@@ -336,9 +336,10 @@ def _number(iterations: Iterations) -> int:
     return default_of(iterations.unknown) or 1
 
 
-def _differ(iterations: Iterations) -> UndecidedError:
-    """Return the error of a symbolic number of iterations that are not equal."""
-    return UndecidedError(f"the iterations differ, so that their number, {iterations.unknown}, has to be known")
+def _differ(iterations: Iterations, *, own: bool = False) -> UndecidedError:
+    """Return the error of a symbolic number of iterations that are not equal, or have values of their ``own``."""
+    reason = "each iteration has values of its own, such as caches" if own else "the iterations differ"
+    return UndecidedError(f"{reason}, so that their number, {iterations.unknown}, has to be known")
 
 
 def _elaborate_insertions(

@@ -252,6 +252,16 @@ def test_what_cannot_stay_symbolic_is_named_with_its_line(name: str, var: str, c
     assert (problem.span is not None) == (var != "layerz")
 
 
+@pytest.mark.parametrize(
+    ("phase", "said"), [("prefill", "values of its own, such as caches"), ("decode", "inputs of a list are numbered")]
+)
+def test_caches_of_a_symbolic_number_of_layers_are_named_with_their_line(phase: Any, said: str) -> None:
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.load("gpt2", symbolic=["layers"]).memory(phase=phase)
+    (problem,) = caught.value.diagnostics
+    assert problem.code == "E404" and said in problem.message and problem.span is not None
+
+
 @pytest.mark.parametrize("option", [{"unroll": True}, {"exclude": ["*.mlp"]}])
 def test_layers_of_a_symbolic_number_are_not_gone_through(option: Any) -> None:
     with pytest.raises(NetcalcError) as caught:

@@ -46,6 +46,11 @@ def _shape(call: Call, _: Any) -> Known:
     return known("int64", (len(sizes),), sizes)
 
 
+def folds(operator: str) -> bool:
+    """Return True for an operator whose results may be known without a rule that adds lines."""
+    return operator in _RULES or operator in ("Shape", "Size")
+
+
 def sizes_of(call: Call) -> Known | None:
     """Return the result of an operator that reads the shape of its operand only; None for any other."""
     if call.node.op == "Shape":

@@ -18,7 +18,7 @@ from netcalc.formats.onnx.control_flow import DependsOnDataError, Flow, results_
 from netcalc.formats.onnx.declared import Declared, declared
 from netcalc.formats.onnx.elements import MOST_READ, dtype_named
 from netcalc.formats.onnx.file import OnnxFile
-from netcalc.formats.onnx.folding import folded, sizes_of
+from netcalc.formats.onnx.folding import folded, folds, sizes_of
 from netcalc.formats.onnx.held import Held, Rows, meant, require_fitting
 from netcalc.formats.onnx.inputs import Dims, input_type
 from netcalc.formats.onnx.known import Known
@@ -219,6 +219,7 @@ class Translation:
                 self.problems.missing(node, missing, later)
                 results: Any = None
             elif any(name and env[name] is None for name in node.inputs):
+                self._require_rule(node)
                 results = None
             else:
                 results = self._node(node, env, opsets, own, uses, depth)
@@ -305,6 +306,14 @@ class Translation:
             if shape != tuple(param.shape):
                 found, wanted = ("×".join(map(str, sizes)) for sizes in (shape, param.shape))
                 raise RuleError(f"{param.name} {stored.path[:80]!r} is {found}, and its input takes {wanted}")
+
+    def _require_rule(self, node: Node) -> None:
+        """Add the problem of a node whose operator has no rule, though its operands cannot be computed either."""
+        is_function = (node.domain, node.op, node.overload) in self._functions
+        is_special = node.domain == "" and (node.op == "Constant" or folds(node.op))
+        is_flow = any(True for _ in subgraphs(node))
+        if not (is_function or is_special or is_flow) and rule_of(node.domain, node.op) is None:
+            self.problems.operator(node, "no rule")
 
     def _folded(self, call: Call) -> list[Operand | None] | None:
         if call.has(0) and (sizes := sizes_of(call)) is not None:

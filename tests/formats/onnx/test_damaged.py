@@ -84,6 +84,23 @@ def test_problems_name_their_nodes(tmp_path: Path) -> None:
     assert "Add 'fifth': it reads 'later', which a later node makes: the graph has a cycle" in text
 
 
+def test_operators_behind_unknown_ones_are_named_too(tmp_path: Path) -> None:
+    """A user learns all that is not known at once, and nothing of nodes that only lack the results of others."""
+    nodes = [
+        node("FusedMatMul", ["x", "x"], ["a"], "fused", "com.microsoft"),
+        node("Shape", ["a"], ["s"], "shape"),
+        node("Relu", ["a"], ["b"], "relu"),
+        node("MyOp", ["b"], ["y"], "mine", "org.example"),
+    ]
+    content = model(graph(nodes, [value("x", [4, 4])], [value("y", [4, 4])]))
+    with pytest.raises(NetcalcError) as caught:
+        netcalc.load(saved(tmp_path, content))
+    assert [problem.message.partition(": ")[2] for problem in caught.value.diagnostics] == [
+        "operator com.microsoft.FusedMatMul is not known (com.microsoft.FusedMatMul 'fused')",
+        "operator org.example.MyOp is not known (org.example.MyOp 'mine')",
+    ]
+
+
 def test_weights_have_the_shapes_that_their_inputs_take(tmp_path: Path) -> None:
     wide = tensor("fc.weight", np.ones((7, 5), np.float32))
     nodes = [node("MatMul", ["x", "fc.weight"], ["y"], "/fc/MatMul")]

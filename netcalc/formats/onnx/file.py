@@ -16,12 +16,14 @@ from netcalc.dtypes import ITEMSIZE
 from netcalc.formats.onnx.elements import decoded, dtype_named, elements
 from netcalc.formats.onnx.held import Held
 from netcalc.formats.onnx.messages import Model, TensorProto, parsed_model
-from netcalc.weights.stored import DamagedError, reading
+from netcalc.weights.stored import DamagedError, file_error, reading
 
 #: Bytes of a file that are read at once.
 _PIECE = 1 << 15
 #: Bytes of tensors that are compared at once, a multiple of the size of every element type.
 _COMPARED = 1 << 20
+#: Beginning of the text that stands for a large file in a repository.
+_POINTER = b"version https://git-lfs"
 
 
 class Place(NamedTuple):
@@ -148,6 +150,9 @@ def open_onnx(path: str | Path) -> OnnxFile:
     path = Path(path)
     require_readable(path)
     with reading(str(path)), opened_data(path) as data:
+        if data[0 : min(len(_POINTER), len(data))] == _POINTER:
+            hint = "`git lfs pull` in the repository replaces it by the model"
+            raise file_error(f"{path} is a pointer of Git LFS, and not the file that it stands for", hint)
         return OnnxFile(path, parsed_model(data))
 
 

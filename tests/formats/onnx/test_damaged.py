@@ -101,6 +101,13 @@ def test_operators_behind_unknown_ones_are_named_too(tmp_path: Path) -> None:
     ]
 
 
+def test_pointers_of_git_lfs_are_known(tmp_path: Path) -> None:
+    content = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+    with pytest.raises(NetcalcError, match="pointer of Git LFS") as caught:
+        netcalc.load(saved(tmp_path, content))
+    assert caught.value.diagnostics[0].code == "E605"
+
+
 def test_weights_have_the_shapes_that_their_inputs_take(tmp_path: Path) -> None:
     wide = tensor("fc.weight", np.ones((7, 5), np.float32))
     nodes = [node("MatMul", ["x", "fc.weight"], ["y"], "/fc/MatMul")]

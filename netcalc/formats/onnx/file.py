@@ -95,6 +95,19 @@ class OnnxFile:
             raise DamagedError(f"{tensor.name[:80]!r} should have {expected:,} bytes, and has {stop - start:,}")
         return Place(self.path, start, expected)
 
+    def lack(self, tensor: TensorProto) -> str | None:
+        """Return why the data of a tensor in another file cannot be read, by its length alone; None if they can."""
+        if tensor.external is None:
+            return None
+        try:
+            place = self.external(tensor)
+            length = place.path.stat().st_size
+        except (OSError, DamagedError, RuleError):
+            return f"has its data in {tensor.external.get('location', '')[:80]!r}, which is no file in its folder"
+        if place.start + place.size > length:
+            return f"ends behind {place.path.name[:80]!r}, which has {length:,} bytes"
+        return None
+
     def are_copies(self, first: Held, second: Held) -> bool:
         """Return True for tensors with the same bytes, which are read until they differ, but not of one number alone.
 

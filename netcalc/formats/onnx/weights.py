@@ -19,7 +19,7 @@ from netcalc.formats.onnx.stored_forms import scheme_of
 from netcalc.formats.sources import Source
 from netcalc.weights.packing.unpacked import Role, StandingTensors
 from netcalc.weights.pieces import Part
-from netcalc.weights.report import WeightsReport
+from netcalc.weights.report import Mismatch, WeightsReport
 from netcalc.weights.stored import DamagedError, Header, Stored, file_error, opened, reading
 
 
@@ -88,8 +88,14 @@ class OnnxWeights(StandingTensors):
         return parts
 
     def audited(self, report: WeightsReport) -> WeightsReport:
-        """Return an audit of the tensors with the values whose types the file declares."""
-        mismatches = (*report.mismatches, *self._declared.differing)
+        """Return an audit of the tensors with the values whose types the file declares, and data in other files."""
+        lacking = [
+            Mismatch("missing", path, lack)
+            for path, (held, _) in self._tensors.items()
+            for tensor in (held.tensor, *(held.scaling.tensors if held.scaling else ()))
+            if (lack := self._file.lack(tensor)) is not None
+        ]
+        mismatches = (*report.mismatches, *lacking, *self._declared.differing)
         return replace(report, values=self._declared.compared, mismatches=mismatches)
 
     def load(self, name: str) -> Array:

@@ -108,6 +108,23 @@ def test_pointers_of_git_lfs_are_known(tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].code == "E605"
 
 
+@pytest.mark.parametrize(
+    ("data", "said"), [(None, "which is no file in its folder"), (b"\0" * 79, "which has 79 bytes"), (b"\0" * 80, "")]
+)
+def test_an_audit_looks_for_data_in_other_files(
+    tmp_path: Path, netcalc: Callable[..., CommandResult], data: bytes | None, said: str
+) -> None:
+    """Counts need no such file; an audit says that it is missing, or too short."""
+    weight = tensor("w", np.zeros((4, 5), np.float32), {"location": "net.data"})
+    nodes = [node("MatMul", ["x", "w"], ["y"])]
+    path = saved(tmp_path, model(graph(nodes, [value("x", [2, 4])], [value("y", [2, 5])], [weight])))
+    if data is not None:
+        (tmp_path / "net.data").write_bytes(data)
+    assert netcalc("params", str(path)).code == 0
+    result = netcalc("verify", str(path))
+    assert (result.code, said in result.out + result.err) == (1 if said else 0, True)
+
+
 def test_weights_have_the_shapes_that_their_inputs_take(tmp_path: Path) -> None:
     wide = tensor("fc.weight", np.ones((7, 5), np.float32))
     nodes = [node("MatMul", ["x", "fc.weight"], ["y"], "/fc/MatMul")]

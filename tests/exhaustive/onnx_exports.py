@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ NEEDED = ("torch", "torchvision", "timm", "transformers", "onnx", "onnxscript", 
 SAMPLE = ("transformers/Bert", "transformers/DistilBert")
 #: Largest difference of outputs, as a part of the largest output, and largest ratio of lines.
 TOLERANCE, LINES = 1e-5, 1.5
+#: Largest share of the fractions in a file that are constants of the spec.
+CONSTANTS = 0.001
+#: The element type of 32-bit floating-point numbers in ONNX.
+_FLOAT = 1
 
 #: Names of torchvision and of timm with the size of their images.
 _IMAGES = {
@@ -101,9 +106,8 @@ def compared(name: str) -> str:
         (given,) = net.program.inputs
         results = net.run({given.name: x.numpy()}, weights=net.own_weights).outputs
         difference = float(np.abs(next(iter(results.values())) - wanted).max() / np.abs(wanted).max())
-    different = []
-    if net.params not in (reference.params, _fused(module)):
-        different.append(f"params {net.params}, of the module {reference.params}, with folded norms {_fused(module)}")
+        folded = "" if net.params == reference.params else _folding(net, program, reference.params, Path(folder))
+    different = [folded] if folded.startswith("params") else []
     if net.macs != reference.macs:
         different.append(f"MACs {net.macs}, of the module {reference.macs}")
     lines = [len(one.to_yaml().splitlines()) for one in (net, reference)]
@@ -111,7 +115,24 @@ def compared(name: str) -> str:
         different.append(f"{lines[0]} lines, of the module {lines[1]}")
     if difference > TOLERANCE:
         different.append(f"outputs differ by {difference:.1e}")
-    return "; ".join(different) or f"{OK}: {net.params} params, {net.macs} MACs, {lines[0]} lines of {lines[1]}"
+    return "; ".join(different) or f"{OK}: {net.params} params{folded}, {net.macs} MACs, {lines[0]} lines of {lines[1]}"
+
+
+def _folding(net: netcalc.Network, program: Any, params: Any, folder: Path) -> str:
+    """Return in words that the exporter folded some parameters; what differs if the file has not those of the module.
+
+    The exporter's optimizations fold norms into the layers before them, and compute what does not depend on inputs, as
+    the biases that a table has for pairs of positions.  Without optimizations the file has the module's parameters, and
+    with them as many fractions as the network has in parameters and buffers, but for short constants.
+    """
+    plain = netcalc.load(exported(program, folder / "plain.onnx", optimize=False)).params
+    if plain != params:
+        return f"params {net.params}, without optimizations {plain}, of the module {params}"
+    tensors = import_module("onnx").load(folder / "model.onnx").graph.initializer
+    fractions = sum(prod(tensor.dims) for tensor in tensors if tensor.data_type == _FLOAT)
+    if abs(fractions - net.params - net.memory().buffers // 4) > fractions * CONSTANTS:
+        return f"params {net.params} and {net.memory().buffers} bytes of buffers, of {fractions} fractions in the file"
+    return f" (the exporter folded {params - net.params:+} of {params})"
 
 
 def _built(name: str) -> tuple[Any, Any]:
@@ -159,21 +180,12 @@ def _of_transformers(model: str, fields: dict[str, Any]) -> tuple[Any, Any]:
     return First(), torch.randn(1, 3, 32, 32) if images else torch.randint(0, 100, (1, 8))
 
 
-def _fused(module: Any) -> int | None:
-    """Return the number of parameters once PyTorch has folded norms into convolutions; None if it cannot."""
-    fuse = import_module("torch.fx.experimental.optimization").fuse
-    try:
-        return sum(int(parameter.numel()) for parameter in fuse(module).parameters())
-    except Exception:  # of symbolic traces, whichever
-        return None
-
-
-def exported(program: Any, path: Path) -> Path:
-    """Write an exported program to a file by PyTorch's exporter."""
+def exported(program: Any, path: Path, *, optimize: bool = True) -> Path:
+    """Write an exported program to a file by PyTorch's exporter, with its optimizations or without."""
     torch = import_module("torch")
     logging.disable(logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(program, (), path, dynamo=True, external_data=False, verbose=False)
+        torch.onnx.export(program, (), path, dynamo=True, external_data=False, verbose=False, optimize=optimize)
     logging.disable(logging.NOTSET)
     return path

@@ -21,6 +21,8 @@ _COMPUTED = re.compile(
 )
 #: The operators among these that give the same elements another shape.
 _RESHAPED = re.compile(r"(clone|expand|permute|reshape|squeeze|t|transpose|unsqueeze|view)(_\d+)?")
+#: Factors of ``addcmul``, which PyTorch's exporter multiplies by 1 and names as the function does that translates it.
+_FACTOR = re.compile(r"tmp(_\d+)?")
 _SCOPES, _CLASSES = "pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy"
 
 
@@ -43,6 +45,11 @@ def is_numbered(name: str) -> bool:
 def is_reshaped(name: str) -> bool:
     """Return True for the name of a tensor whose elements its exporter gave another shape, and computed nothing."""
     return _RESHAPED.fullmatch(name) is not None
+
+
+def is_factor(name: str) -> bool:
+    """Return True for the name of a learned factor, which its exporter multiplied by 1."""
+    return _FACTOR.fullmatch(name) is not None
 
 
 def scope_of(node: Node) -> Scope:

@@ -16,7 +16,7 @@ from netcalc.formats.onnx.contents import constant_lines, is_learned
 from netcalc.formats.onnx.held import Held, meant
 from netcalc.formats.onnx.known import MOST, Known
 from netcalc.formats.onnx.messages import TensorProto
-from netcalc.formats.onnx.naming import around, is_numbered, is_path, is_reshaped
+from netcalc.formats.onnx.naming import around, is_factor, is_numbered, is_path, is_reshaped
 from netcalc.formats.onnx.repeated_calls import number_calls
 from netcalc.tensor_type import TensorType
 
@@ -85,10 +85,10 @@ def _place(name: str, held: list[tuple[Line, str, Stored]]) -> Place:
     line, parameter, _ = held[0]
     if name.endswith(_FOLDED) and is_path(name) and parameter == "bias":  # of a norm that is folded into a layer
         return Place(f"{name.removesuffix(_FOLDED)}.bias")
-    if is_path(name) or not is_numbered(name):
+    if is_path(name) or not (is_numbered(name) or is_factor(name)):
         return Place(name)
     owner = line.scope[-1].path if line.scope else ""
-    if is_reshaped(name) and not parameter:
+    if (is_reshaped(name) or is_factor(name)) and not parameter:
         parameter = "parameter"
     if not parameter or not owner or any(other.part is not None for _, _, other in held):
         return Place(name)

@@ -236,6 +236,23 @@ def test_learned_vectors_that_an_exporter_reshaped_are_parameters(tmp_path: Path
     assert np.allclose(result, np.concatenate([token, x], 1) * frequencies, atol=1e-6)
 
 
+def test_factors_of_modules_are_their_parameters(tmp_path: Path) -> None:
+    """PyTorch multiplies the factor of ``addcmul`` by 1 and loses its name; equal modules are a repeat all the same."""
+    nodes, tensors = [], []
+    for block in range(3):
+        nodes += [
+            node(
+                "Mul", ["x" if block == 0 else f"b{block - 1}", f"tmp_{block}"], [f"a{block}"], f"/blocks.{block}/Mul"
+            ),
+            node("Add", [f"a{block}", f"blocks.{block}.beta"], [f"b{block}"], f"/blocks.{block}/Add"),
+        ]
+        tensors += [tensor(f"tmp_{block}", drawn(1, 8)), tensor(f"blocks.{block}.beta", drawn(1, 8))]
+    body = graph(nodes, [value("x", [4, 8])], [value("b2", [4, 8])], tensors)
+    net = netcalc.load(saved(tmp_path, model(body, producer="pytorch")))
+    assert net.params == 48
+    assert "repeat: 3" in net.to_yaml()
+
+
 @pytest.mark.parametrize(("copied", "params"), [(True, 8 * 8 + 8), (False, 2 * 8 * 8 + 8)])
 def test_copies_of_a_weight_for_every_call_are_one(copied: bool, params: int, tmp_path: Path) -> None:
     """PyTorch writes a transposed weight once for each call of its module; other numbers are of another weight."""

@@ -20,7 +20,7 @@ FILES = sorted((DATA / "schemes").glob("*.yaml"))
 #: Schemes whose codes need a search, which netcalc does not do, and those of which only the sizes are known.
 WITHOUT_CODEC = re.compile(
     r"iq[123].*|tq[12]_0|q1_0|.*-gidx|.*-tensor-words(-zp)?"
-    r"|(marlin24|aqlm|auto-round|bitnet|eetq|fpquant|gemma|higgs|hqq|mxfp6|quanto|sinq|spqr|torchao|vptq)\b.*"
+    r"|(marlin24|aqlm|auto-round|bitnet|eetq|fpquant|gemma|higgs|hqq|mxfp6|onnx|quanto|sinq|spqr|torchao|vptq)\b.*"
 )
 KEYS = {
     "": "source fallback_source schemes blocks configuration checkpoint indices kinds classes",

@@ -116,6 +116,8 @@ class Tuning:
     winograd_pass_cost: float = 6
     #: Time of an element of a transformed tile in the compiled kernels, in multiply-adds of a product.
     winograd_transform_cost: float = 10
+    #: The same with vectors of fewer elements than 16, measured against products with packed filters.
+    winograd_transform_cost_narrow: float = 70
 
     # -- Attention and recurrent layers ---------------------------------------------------------------
 

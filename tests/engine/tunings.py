@@ -46,6 +46,7 @@ SMALL = Tuning(
     winograd_packing_cost=0,
     winograd_pass_cost=0,
     winograd_transform_cost=0,
+    winograd_transform_cost_narrow=0,
     attention_scores=16,
     attention_queries=3,
     attention_least_queries=2,

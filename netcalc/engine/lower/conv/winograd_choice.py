@@ -16,7 +16,7 @@ import numpy as np
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
-from netcalc.engine.native.library import blocks_fit
+from netcalc.engine.native.library import blocks, blocks_fit
 from netcalc.engine.tuning import Tuning
 
 
@@ -49,13 +49,19 @@ class _Candidate(NamedTuple):
 
     def cost(self, side: int, tuning: Tuning) -> float:
         """Return the estimated time, in multiply-adds of a product."""
+        compiled = kernels_apply(tuning, self.dtype)
         if not side:
             pixels = self.batch * math.prod(self.counts)
+            if compiled and tuning.packed:  # windows are read in place
+                return self.elements(0) * pixels
             passes = tuning.winograd_pass_cost * 9 * pixels * self.channels
             return self.elements(0) * (pixels + tuning.winograd_packing_cost) + passes
         tiles = self.batch * math.prod(-(-count // side) for count in self.counts)
-        if kernels_apply(tuning, self.dtype):
-            tile = tuning.winograd_transform_cost * (side + 2) ** 2 * (self.channels + self.outs)
+        if compiled:
+            size = blocks()
+            narrow = tuning.packed and size is not None and size.lanes < 16
+            element = tuning.winograd_transform_cost_narrow if narrow else tuning.winograd_transform_cost
+            tile = element * (side + 2) ** 2 * (self.channels + self.outs)
         else:
             tile = tuning.winograd_pass_cost * (32 * self.channels + 24 * self.outs)
         return self.elements(side) * (tiles + tuning.winograd_packing_cost) + tile * tiles

@@ -42,7 +42,7 @@ def test_hints_install_the_libraries_that_the_extras_name() -> None:
     """The name netcalc belongs to another project on the package index."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == "netcalc-nn"
-    extras = ("hub", "gguf", "torch", "plot", "transformers", "diffusers", "parquet", "ray", "keras")
+    extras = ("hub", "gguf", "torch", "plot", "transformers", "diffusers", "parquet", "ray", "keras", "code")
     needed = {project["optional-dependencies"][extra][0] for extra in extras}
     # a picture needs two libraries, as does Dask; the pages for editors and assistants name the extras that they need
     needed |= {"netcalc-nn[graph]", "netcalc-nn[dask]", "netcalc-nn[lsp]", "netcalc-nn[mcp]"}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from netcalc.analysis.activations.peaks import ExecutionName, activations
 from netcalc.analysis.activations.records import Activations, Point
@@ -280,14 +280,20 @@ def memory_report(
         saved,
         training,
         engine,
-        symbolic=symbolic,
-        peaks=symbolic_peaks(program, attention) if symbolic and step is None else (),
-        assumptions=program.assumptions if symbolic else (),
         step=step,
         depth=depth,
         notes=(*program.notes, *remarks),
         files=files,
+        **_formulas(program, attention, step),
     )
+
+
+def _formulas(program: Program, attention: AttentionKernel, step: SymbolicStep | None) -> dict[str, Any]:
+    """Return the fields of a report in symbols, for a program with symbols."""
+    if not program.symbols:
+        return {}
+    peaks = symbolic_peaks(program, attention) if step is None else ()
+    return {"symbolic": program.symbols, "peaks": peaks, "assumptions": program.assumptions}
 
 
 def tokens_in(report: MemoryReport, budget: str | int, program_at: Callable[[int], Program] | None) -> TokensIn:

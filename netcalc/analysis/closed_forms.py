@@ -193,7 +193,7 @@ def _in_turns(sources: Iterable[tuple[str, str, Dim]]) -> Iterator[tuple[str, st
     for source in sources:
         alike.setdefault((NUMBERS.sub("*", source[0]), source[1]), []).append(source)
     for (starred, op), layers in alike.items():
-        if starred != layers[0][0] and any(isinstance(size, Poly) and _is_part(size) for _, _, size in layers):
+        if len(layers) > 1 and any(isinstance(size, Poly) and _is_part(size) for _, _, size in layers):
             yield starred, op, joined(sum((size for _, _, size in layers), start=0))
         else:
             yield from layers

@@ -248,17 +248,15 @@ def memory_report(
         cache_dtype: element type of the caches, in place of their own.
         attention: kernel of attention under eager execution.
         phase: the phase of the program.
-        saved, training: what is kept for the backward pass; gradients and states of the optimizer.
-        step: a step of training as formulas.
+        saved, training, step: what is kept for the backward pass; gradients and states of the optimizer; a step of
+            training as formulas.
         engine: memory of NumPy's engine.
         depth: number of parts of a path; layers with longer paths are joined.
-        files: bytes of weights by the headers of the model's files, in place of the program's.
-        remarks: further remarks.
+        files, remarks: bytes of weights by the headers of the model's files, in place of the program's; more remarks.
 
     Raises:
         NetcalcError: E502 for an unknown convention or element type.
     """
-    symbolic = program.symbols
     reported = applied_to(program, tuple(map(convention_named, cache)) or conventions().values())
     return MemoryReport(
         program.name,
@@ -273,8 +271,8 @@ def memory_report(
         stored_weights(program) if files is None else files.stored,
         kept_by(program, element_type(cache_dtype) if cache_dtype else None, reported),
         reported,
-        None if symbolic else beside_caches(program),
-        None if symbolic else activations(program, "eager", attention),
+        None if program.symbols else beside_caches(program),
+        None if program.symbols else activations(program, "eager", attention),
         attention,
         phase,
         saved,

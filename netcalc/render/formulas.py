@@ -15,6 +15,7 @@ from netcalc.render.table import Column, Row, Share, Table
 
 #: Numbers of a symbolic number of instances in a path.
 _SYMBOLIC_NUMBERS = re.compile(r"\d+–\([^)]*\)")
+_BETWEEN_TERMS = re.compile(" [+−] ")
 #: Terms of a closed form that a report shows, and layers of a term.
 _MOST_TERMS, _MOST_LAYERS = 10, 4
 #: Characters of a formula in a line of text, and of a term in a table.
@@ -64,6 +65,19 @@ def _written(result: Formulas, form: ClosedForm) -> Iterable[str]:
     return (f"{form.figure} = {form.formula}{unit}",)
 
 
+def clipped(formula: str, longest: int) -> str:
+    """Return the first terms of a formula that is longer than so many characters, or the first operands of a maximum.
+
+    >>> clipped("3·length² + 12·length + 40", 24), clipped("max(length + 2, 40 + width)", 24)
+    ('3·length² + 12·length …', 'max(length + 2 …')
+    """
+    if len(formula) <= longest:
+        return formula
+    between = re.compile(", ") if ", " in formula else _BETWEEN_TERMS
+    ends = [found.start() for found in between.finditer(formula, 0, longest)]
+    return f"{formula[: ends[-1] if ends else longest]} …"
+
+
 def form_text(form: ClosedForm) -> str:
     """Return a figure with its formula and unit, without the smallest terms of a long one."""
     title = FIGURES[form.figure].title
@@ -92,7 +106,7 @@ def _table(form: ClosedForm) -> Table:
     rows = []
     for term in form.terms[:_MOST_TERMS]:
         value = None if term.share is None or form.value is None else Share(round(term.share * form.value), form.value)
-        text = term.text if len(term.text) <= _LONGEST_TERM else f"{term.text[:_LONGEST_TERM]}…"
+        text = clipped(term.text, _LONGEST_TERM)
         rows.append(Row([text, value, _layers(term.layers, term.coefficient)]))
     hidden = len(form.terms) - _MOST_TERMS
     notes = [] if form.value is None else [f"shares are those at the defaults, of {form.value:,}"]

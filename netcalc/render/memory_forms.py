@@ -11,6 +11,7 @@ from netcalc.analysis.symbolic_peaks import SymbolicPeak
 from netcalc.analysis.symbolic_step import SymbolicStep
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import default_of
+from netcalc.render.formulas import clipped
 from netcalc.render.numbers import exact
 from netcalc.render.page import Answer, Line, Paragraph
 from netcalc.render.table import Column, Row, Table
@@ -67,6 +68,6 @@ def form_paragraphs(report: MemoryReport) -> Iterator[Answer | Paragraph]:
 
 def _written(form: ClosedForm) -> str:
     name = _TITLES.get(form.figure, form.figure.replace("_", ", ", 1))
-    formula = form.formula if len(form.formula) <= _LONGEST else f"{form.formula[:_LONGEST]}…"
+    formula = clipped(form.formula, _LONGEST)
     at = "" if form.value is None else f"; {exact(form.value)} B at the defaults"
     return f"{name} = {formula} B{at}"

@@ -22,7 +22,8 @@ from tests.zoo.harness import SMALL
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-WRITTEN = [name for name in ops.names() if RULES.get(name) is not None]
+#: All but bitcast, whose example sees the bits of floating-point numbers, which no operator does before opset 26.
+WRITTEN = [name for name in ops.names() if RULES.get(name) is not None and name != "bitcast"]
 OPTIONS = {"draw": True, "init": "default", "seed": 0, "cast": False, "opset": None, "external": False}
 
 

@@ -277,7 +277,7 @@ def augmented() -> Any:
 
 
 def categories() -> Any:
-    ids, numbers = keras.Input((5,), dtype="int64"), L.Discretization([-1.0, 0.0, 0.5])
+    ids, numbers = keras.Input((5,), dtype="int32"), L.Discretization([-1.0, 0.0, 0.5])
     tied, own = L.ReversibleEmbedding(7, 4), L.ReversibleEmbedding(7, 4, tie_weights=False, logit_soft_cap=3.0)
     encoded = [L.CategoryEncoding(7, output_mode=mode)(ids) for mode in ("multi_hot", "count", "one_hot")]
     vectors = tied(ids)

@@ -105,7 +105,7 @@ def _run(model: Any, net: netcalc.Network, sizes: Mapping[str, int], tokens: int
     given, fed = [], {}
     for tensor, value in zip(model.inputs, net.program.inputs, strict=True):
         shape = _sizes(tensor, sizes)
-        x = rng.integers(0, tokens, shape) if tokens else rng.normal(0, 1, shape).astype("float32")
+        x = (rng.integers(0, tokens, shape) if tokens else rng.normal(0, 1, shape)).astype(value.type.dtype)
         given.append(x)
         is_turned = _is_turned(net, value.name)
         fed[value.name] = np.ascontiguousarray(np.moveaxis(x, -1, 1)) if is_turned else x

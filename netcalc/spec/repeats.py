@@ -226,16 +226,16 @@ class _Repeat(NamedTuple):
         if not at_least(iterations.unknown, first):
             raise _differ(iterations)
         counted = iterations._replace(unknown=None, indices=range(iterations.start, iterations.start + first))
-        _, current = self._replace(iterations=counted).counted(current)
-        return self._by_turns(current, period, first)
+        last, current = self._replace(iterations=counted).counted(current)
+        return self._by_turns(current, period, first, last)
 
     def _patched_alike(self) -> bool:
         return self.paths.same_until(self.scope, 0, 2) == 2
 
-    def _by_turns(self, current: Value | None, period: int, first: int = 0) -> _Added:
+    def _by_turns(self, current: Value | None, period: int, first: int = 0, last: CallNode | None = None) -> _Added:
         """Add a call for each turn of a period: of the iterations whose number leaves the same remainder.
 
-        They begin behind the ``first`` ones.
+        They begin behind the ``first`` ones, of which ``last`` is the last call.
         """
         times, paths = self.iterations.times - first, self.paths
         assert paths.base is not None
@@ -243,7 +243,7 @@ class _Repeat(NamedTuple):
         with assumptions() as assumed:
             for number in range(first, first + period):
                 bodies = [
-                    self._iteration(number + period * symbol(name, 1, 0), current, None, number) for name in INDICES
+                    self._iteration(number + period * symbol(name, 1, 0), current, last, number) for name in INDICES
                 ]
                 (_, body, inputs), (_, other, others) = bodies
                 if other is not body or others != inputs or not body.repeatable:

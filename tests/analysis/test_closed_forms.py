@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import groupby, pairwise
 from random import Random
 from typing import Any
 
@@ -16,6 +17,7 @@ from netcalc import load as _load
 from netcalc.diagnostics import NetcalcError
 from netcalc.dims import assumptions, symbolic_values
 from netcalc.expressions import parse
+from netcalc.ir import Body, CallNode
 from netcalc.notation_options import Notation
 from tests.conftest import CommandResult
 from tests.exhaustive.closed_forms import compared, drawn, executed, sizes_of, value_of
@@ -179,6 +181,24 @@ def test_the_first_iterations_may_differ_from_the_others(
     for form in net.summary().closed_forms:
         for term in form.terms:
             assert sum(layer.coefficient for layer in term.layers) == term.coefficient, (form.figure, term.text)
+
+
+@pytest.mark.parametrize("name", ["qwen3-vl-8b", "lfm2-1.2b", "rwkv-4-169m"])
+def test_iterations_take_the_results_of_the_first_ones(name: str) -> None:
+    program = netcalc.load(name, symbolic=["layers"]).program
+    chain = next(chain for chain in chains(program.main) if not isinstance(chain[-1].times, int))
+    assert len(chain) > 2
+    for before, after in pairwise(chain):
+        assert after.inputs[0] is before.outputs[0]
+
+
+def chains(body: Body) -> Iterator[list[CallNode]]:
+    """Yield the calls of each list of layers in a body and in those that it calls."""
+    calls = [node for node in body.nodes if isinstance(node, CallNode)]
+    for _, chain in groupby(calls, key=lambda call: (re.sub(r"[0-9]+$", "", call.name), call.start is None)):
+        yield list(chain)
+    for call in calls:
+        yield from chains(call.body)
 
 
 def test_layers_that_take_turns_are_one_in_every_total() -> None:

@@ -104,6 +104,10 @@ class _Question:
             self._space.formulas = None
             self._space.without = "the formulas do not hold at the answer"
             outcome = self._searched(self._conditions, self._aim)
+        elif outcome.places is None and self._space.is_narrowed:
+            without = "the conditions are not met where the formulas hold"
+            self._space = Space(self._axes, None, self._space.points, without)
+            outcome = self._searched(self._conditions, self._aim)
         assumed = self._space.assumed
         conflicts = tuple(self._conflicts()) if outcome.places is None and outcome.is_complete else ()
         laws = tuple(self._law_answers(outcome)) if self._laws else ()

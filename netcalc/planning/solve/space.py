@@ -64,6 +64,7 @@ class Space:
         self.assumed: set[str] = set()
         self.cut: dict[str, str] = {}
         self.restricted: dict[str, str] = {}
+        self.is_narrowed = False
         self._open: tuple[Claim, ...] = () if formulas is None else tuple(c for c in formulas.claims if not c.required)
         self._refusing: tuple[Claim, ...] = () if formulas is None else tuple(c for c in formulas.claims if c.required)
         self.limits: list[Limit] = []
@@ -134,6 +135,7 @@ class Space:
 
     def narrow(self) -> None:
         """Leave out networks whose closed forms are others."""
+        self.is_narrowed = bool(self._open)
         for claim in self._open:
             self._take(claim, "networks are not compared")
 

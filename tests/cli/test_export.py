@@ -64,8 +64,8 @@ def test_operations_without_a_rule_are_named_together() -> None:
         package.loads(text).export("file.onnx")
     messages = [problem.message for problem in caught.value.diagnostics]
     assert {problem.code for problem in caught.value.diagnostics} == {"E010"}
-    assert any("svdvals has no rule (svdvals)" in message for message in messages)
-    assert any("inv has no rule (a.0.0, a.1.0, a.2.0, a.3.0, a.4.0 and 2 more)" in m for m in messages)
+    assert any("svdvals: ONNX has no operator of it (svdvals)" in message for message in messages)
+    assert any("inv: ONNX has no operator of it (a.0.0, a.1.0, a.2.0, a.3.0, a.4.0 and 2 more)" in m for m in messages)
     assert not Path("file.onnx").exists()
 
 

@@ -192,7 +192,9 @@ def test_all_cores_are_used_by_default() -> None:
 
 def test_predicted_memory_includes_weights_and_activations() -> None:
     memory = Compiled(program(TWO), threads=1).memory
-    assert memory.weights == 4 * (6 * 6 + 6 + 50 * 6 + 50)
+    weights = 4 * (6 * 6 + 6 + 50 * 6 + 50)
+    # the rows of a packed matrix are filled up to a block of at most 64
+    assert weights <= memory.weights < weights + 4 * 2 * 64 * 6
     assert memory.activations >= 4 * 2 * (6 + 6 + 50)
 
 

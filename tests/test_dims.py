@@ -25,6 +25,7 @@ from netcalc.dims import (
 )
 from netcalc.dims.bounds import bounds_of_terms, is_at_least
 from netcalc.dims.extremes import reduced
+from netcalc.dims.settled import joined
 from netcalc.dims.terms import terms_of
 
 NAMES = ("a", "b", "c")
@@ -330,3 +331,8 @@ def test_names_and_products() -> None:
 )
 def test_printing(size: Dim, text: str) -> None:
     assert str(size) == text
+
+
+def test_quotients_by_a_large_number_are_no_turns() -> None:
+    size = symbol("size")
+    assert joined(3 * (size // 10**12)) == 3 * (size // 10**12)

@@ -34,6 +34,8 @@ def joined(size: Dim) -> Dim:
             others = tuple(item for item in monomial if item[0] is not quotients[0])
             turns.setdefault((others, dividend - constant, period), {})[constant] = coefficient
     for (others, dividend, period), by_constant in turns.items():
+        if len(by_constant) < period:  # which may be a large number
+            continue
         coefficients = [by_constant.get(constant, 0) for constant in range(period)]
         if all(c > 0 for c in coefficients) or all(c < 0 for c in coefficients):
             least = min(coefficients, key=abs)

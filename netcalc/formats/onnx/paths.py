@@ -13,6 +13,7 @@ from typing import NamedTuple
 from netcalc.formats.graph.builder import declaration
 from netcalc.formats.graph.model import Graph, Line, Stored, Value
 from netcalc.formats.onnx.contents import constant_lines, is_learned
+from netcalc.formats.onnx.free_names import free_name
 from netcalc.formats.onnx.held import Held, meant
 from netcalc.formats.onnx.known import MOST, Known
 from netcalc.formats.onnx.messages import TensorProto
@@ -58,7 +59,7 @@ def give_paths(
             places[name] = places[before]
             continue
         alike.append(name)
-        places[name] = place if place.path == name else place._replace(path=_free(place.path, taken))
+        places[name] = place if place.path == name else place._replace(path=free_name(place.path, taken))
         taken.add(places[name].path)
     for name, held in uses.items():
         place = places[name]
@@ -93,15 +94,6 @@ def _place(name: str, held: list[tuple[Line, str, Stored]]) -> Place:
     if not parameter or not owner or any(other.part is not None for _, _, other in held):
         return Place(name)
     return Place(f"{owner}.{parameter}", all(stored.transpose for _, _, stored in held))
-
-
-def _free(path: str, taken: set[str]) -> str:
-    """Return a path, with a number if others have it."""
-    free, number = path, 0
-    while free in taken:
-        number += 1
-        free = f"{path}_{number}"
-    return free
 
 
 def _scopes(graph: Graph) -> None:

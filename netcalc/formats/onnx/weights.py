@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from netcalc.formats.onnx.declared import Declared
 from netcalc.formats.onnx.document import weights_of
 from netcalc.formats.onnx.elements import dtype_named
 from netcalc.formats.onnx.file import OnnxFile
+from netcalc.formats.onnx.free_names import free_name
 from netcalc.formats.onnx.held import Held, Rows, Scaling, is_single
 from netcalc.formats.onnx.messages import TensorProto
 from netcalc.formats.onnx.paths import Place
@@ -81,7 +82,7 @@ class OnnxWeights(StandingTensors):
                 if id(tensor) in seen and (held.rows is None or not is_whole):
                     continue
                 seen.add(id(tensor))
-                name = _free(tensor.name or path, {*plain, *parts})
+                name = free_name(tensor.name or path, {*plain, *parts})
                 shape = tensor.shape if held.rows is None or not is_whole else _cut_shape(tensor.shape, held.rows)
                 parts[name] = Header(shape, dtype_named(tensor.kind))
                 self.roles[name] = Role(scheme, self.headers[path].elements if is_whole else 0, path)
@@ -173,12 +174,3 @@ def _header(held: Held, place: Place) -> Header:
 
 def _cut_shape(shape: tuple[int, ...], rows: Rows) -> tuple[int, ...]:
     return (len(rows.starts) * rows.length, *shape[2:])
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    """Return a name, with a number if another tensor has it."""
-    free, number = name, 0
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free

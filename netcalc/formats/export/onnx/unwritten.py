@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netcalc import ops
+from netcalc.formats.export.reasons import reason_of
 
 #: Reason for complex numbers, which some operators move but none computes with.
 COMPLEX = "the operators of ONNX take no complex numbers"
@@ -27,4 +27,4 @@ def reason(name: str) -> str:
     >>> reason("inv")
     'ONNX has no operator of it'
     """
-    return REASONS.get(name) or REASONS.get(ops.family(name), "has no rule")
+    return reason_of(name, REASONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netcalc import ops
+from netcalc.formats.export.reasons import reason_of
 
 #: Reasons by operation, and for all others of a family by the family.
 REASONS = {
@@ -20,4 +20,4 @@ def reason(name: str) -> str:
     >>> reason("blur_pool2d")
     'PyTorch has no operator of it'
     """
-    return REASONS.get(name) or REASONS.get(ops.family(name), "has no rule")
+    return reason_of(name, REASONS)

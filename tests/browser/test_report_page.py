@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -342,7 +341,7 @@ def test_nothing_overlaps(name: str, written: Callable[..., Path], opened: Calla
     assert page.evaluate(OVERLAPS) == [] and page.evaluate(CUT) == []
 
 
-def test_long_specs_and_large_models_load_quickly(
+def test_long_specs_and_large_models_have_few_elements(
     written: Callable[..., Path], opened: Callable[..., Any], tmp_path: Path
 ) -> None:
     lines = "\n".join(f"  - {{name: l{place}, linear: 8}}" for place in range(1000))
@@ -350,11 +349,9 @@ def test_long_specs_and_large_models_load_quickly(
     long.write_text(f"netcalc: 1\nname: long\ninputs: {{x: [1, 8]}}\nlayers:\n{lines}\n", encoding="utf-8")
     page = opened(written(long))
     assert page.locator("#layers tbody tr").count() == 1000
+    small, large = (opened(written(name)).locator("*").count() for name in ("gpt2", "gpt3-175b"))
+    assert large < 1.5 * small < 10_000  # 96 layers against 12: layers that are equal are drawn once
     opened(written("llama-3.1-405b"))
-    file = written("gpt3-175b")
-    start = time.perf_counter()
-    opened(file)
-    assert time.perf_counter() - start < 2
 
 
 def test_hostile_names_stay_text(written: Callable[..., Path], opened: Callable[..., Any], tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ _CASES: list[tuple[str, list[int], dict[str, Any]]] = [
         [1, 16, 5, 6, 7],
         {"out": 16, "kernel": [3, 1, 3], "stride": 2, "padding": [2, 0, 1], "groups": 2},
     ),
+    ("emit_grouped", [2, 48, 13, 10], {"out": 96, "kernel": 3, "stride": 2, "padding": 1, "groups": 3}),
+    ("emit_grouped", [2, 24, 12, 11], {"out": 24, "kernel": 3, "stride": [1, 2], "padding": [0, 2], "groups": 6}),
     ("emit_planar", [3, 24, 11, 9], {"out": 36, "kernel": 3, "dilation": 2, "padding": 2, "groups": 3}),
     ("emit_planar", [2, 24, 6, 8, 9], {"out": 12, "kernel": [2, 3, 2], "padding": 1, "groups": 4}),
     ("emit_im2col", [2, 64, 20, 20], {"out": 36, "kernel": 3, "padding": "same", "groups": 2}),

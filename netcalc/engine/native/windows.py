@@ -11,8 +11,9 @@ from netcalc.engine.native.library import bound, integers
 
 #: Spatial axes that the kernels take, at most.
 MOST_AXES = 3
-#: Filters that ``grouped`` computes together.
-FILTERS = 8
+#: Filters of a block of ``grouped``; channels and filters of the groups that it takes in pairs; windows that it takes
+#: together, at most.
+FILTERS, HALF, PIXELS = 8, 4, 8
 #: Taps and channels that ``grouped`` and ``product`` take, at most.
 MOST_TAPS, MOST_CHANNELS = 64, 4096
 
@@ -66,19 +67,48 @@ class Geometry(NamedTuple):
         )
 
 
-def convolution(name: str, x: Array, weight: Array, out: Array, first: int, geometry: Geometry) -> Callable[[], object]:
-    """Return the call that computes windows of images from row ``first`` of the first axis on.
+class _Grouped(ctypes.Structure):
+    _fields_ = (
+        ("windows", Windows),
+        *((name, ctypes.c_void_p) for name in ("slab", "starts")),
+        ("blocks", ctypes.c_ssize_t),
+    )
+
+
+def depthwise(x: Array, weight: Array, out: Array, first: int, geometry: Geometry) -> Callable[[], object]:
+    """Return the call that computes windows of images, with one filter for each channel.
 
     Args:
-        name: the kernel, ``depthwise`` or ``grouped``.
         x: images (images, sizes…, channels) of float32, whose channels lie together.
-        weight: (kernel…, channels) for ``depthwise``, and (blocks of :data:`FILTERS`, kernel…, channels of a group,
-            filters of a block) for ``grouped``, without gaps.
-        out: (images, rows, counts…, filters), without gaps.
-        first: number of the first row of windows.
+        weight: (kernel…, channels), without gaps.
+        out: (images, rows, counts…, channels), without gaps.
+        first: number of the first row of windows along the first axis.
         geometry: the windows.
     """
-    return bound(name, geometry.arguments(x, weight, out, first, out.shape[1:-1]), x, weight, out)
+    return bound("depthwise", geometry.arguments(x, weight, out, first, out.shape[1:-1]), x, weight, out)
+
+
+def grouped(
+    x: Array, weight: Array, out: Array, slab: Array, starts: Array, first: int, geometry: Geometry
+) -> Callable[[], object]:
+    """Return the call that computes windows of images, with few channels in each group.
+
+    Args:
+        x: images (images, sizes…, channels) of float32, whose channels lie together.
+        weight: (blocks of filters, kernel…, channels of a group, filters of a block), without gaps; a block has
+            :data:`FILTERS` or twice as many.  Of groups of :data:`HALF` channels and filters, a block has two.
+        out: (images, rows, counts…, filters), without gaps.
+        slab: scratch of the elements of a group, or of a pair, that the windows of an image read, padding included.
+        starts: scratch of an integer for each window of an image, and :data:`PIXELS` more.
+        first: number of the first row of windows along the first axis.
+        geometry: the windows.
+    """
+    arguments = _Grouped(
+        geometry.arguments(x, weight, out, first, out.shape[1:-1]),
+        *(array.ctypes.data for array in (slab, starts)),
+        weight.shape[-1] // FILTERS,
+    )
+    return bound("grouped", arguments, x, weight, out, slab, starts)
 
 
 def _axes(values: Sequence[int], other: int) -> ctypes.Array[ctypes.c_ssize_t]:

@@ -85,7 +85,7 @@ static void run(int n) {
 #elif defined(OF_DEPTHWISE) || defined(OF_GROUPED)
 static void run(int n) {
     ptrdiff_t stride = 1 + n % 2, kernel = 3 + 2 * (n % 2), size = 9 + n, channels = 16 + 8 * (n % 3), padding = n % 3;
-    ptrdiff_t count = (size + 2 * padding - kernel) / stride + 1, groups = 2, images = 2;
+    ptrdiff_t count = (size + 2 * padding - kernel) / stride + 1, groups = n == 6 ? channels / 4 : 2, images = 2;
     float *out = numbers(images * count * count * channels);
     Windows d = {numbers(images * size * size * channels), numbers(kernel * kernel * channels * channels), out,
                  images, channels, channels, groups, {0}, {1, count, count}, {1, size, size}, {1, kernel, kernel},
@@ -94,7 +94,9 @@ static void run(int n) {
 #if defined(OF_DEPTHWISE)
     NAMED(depthwise, ISA)(&d);
 #else
-    NAMED(grouped, ISA)(&d);
+    Grouped grouped = {d, numbers((size + 8) * (size + 8) * channels),
+                       malloc((size_t)(count * count + PIXELS) * sizeof(ptrdiff_t)), channels / groups % 16 == 0 ? 2 : 1};
+    NAMED(grouped, ISA)(&grouped);
 #endif
     show(out, images * count * count * channels);
 }

@@ -9,14 +9,17 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
-from netcalc.engine.lower.conv.geometry import Convolution
+from netcalc.engine.lower.conv.geometry import Convolution, slab_shape
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region, cut_regions
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.library import available, blocks
-from netcalc.engine.native.windows import FILTERS, MOST_AXES, MOST_CHANNELS, MOST_TAPS, Geometry, convolution
-from netcalc.engine.step import Buffers
+from netcalc.engine.native.windows import FILTERS, HALF, MOST_AXES, MOST_TAPS, PIXELS, Geometry, depthwise, grouped
+from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.tuning import Tuning
+
+#: Type of the scratch of places in an image.
+PLACE = np.dtype(np.intp)
 
 
 def use_compiled_depthwise(conv: Convolution, tuning: Tuning) -> bool:
@@ -31,10 +34,14 @@ def use_grouped(conv: Convolution, tuning: Tuning) -> bool:
         _takes(conv, tuning)
         and conv.groups > 1
         and conv.channels // conv.groups <= tuning.grouped_channels
-        and conv.outs // conv.groups % FILTERS == 0
+        and (conv.outs // conv.groups % FILTERS == 0 or _in_pairs(conv))
         and math.prod(conv.kernel) <= MOST_TAPS
-        and conv.channels <= MOST_CHANNELS
     )
+
+
+def _in_pairs(conv: Convolution) -> bool:
+    """Return True if the kernel computes two groups together."""
+    return conv.groups % 2 == 0 and conv.channels // conv.groups == conv.outs // conv.groups == HALF
 
 
 def _takes(conv: Convolution, tuning: Tuning) -> bool:
@@ -47,20 +54,33 @@ def emit_compiled_depthwise(context: LoweringContext, conv: Convolution) -> None
     def load() -> Array:
         return np.moveaxis(conv.filters()[:, 0], 0, -1)
 
+    def call(x: Array, weight: Array, out: Array, first: int, buffers: Buffers) -> Pass:
+        return depthwise(x, weight, out, first, windows_of(conv))
+
     jobs = context.parallelism.pass_jobs(conv.out.elements)
-    _emit(context, conv, "depthwise", (*conv.kernel, conv.channels), load, jobs)
+    _emit(context, conv, ((*conv.kernel, conv.channels), load), call, jobs)
 
 
 def emit_grouped(context: LoweringContext, conv: Convolution) -> None:
     """Emit a convolution with few channels in a group, tile by tile."""
-    share = conv.channels // conv.groups
+    share, pair = conv.channels // conv.groups, _in_pairs(conv)
+    wide = blocks() is not None and conv.outs // conv.groups % (2 * FILTERS) == 0
+    width = 2 * FILTERS if wide else FILTERS
 
     def load() -> Array:
-        filters = conv.filters().reshape(-1, FILTERS, share, *conv.kernel)
+        filters = conv.filters().reshape(-1, width, share, *conv.kernel)
         return np.moveaxis(filters, (1, 2), (-1, -2))
 
-    shape = (conv.outs // FILTERS, *conv.kernel, share, FILTERS)
-    _emit(context, conv, "grouped", shape, load, context.parallelism.product_jobs(conv.macs))
+    def call(x: Array, weight: Array, out: Array, first: int, buffers: Buffers) -> Pass:
+        return grouped(x, weight, out, buffers["slab"], buffers["starts"], first, windows_of(conv))
+
+    def scratch(height: int) -> dict[str, BufferSpec]:
+        shape = (*slab_shape(conv, 1, height)[:-1], 2 * share if pair else share)
+        windows = height * math.prod(conv.counts[1:])
+        return {"slab": (math.prod(shape), conv.x.dtype), "starts": (windows + PIXELS, PLACE)}
+
+    shape = (conv.outs // width, *conv.kernel, share, width)
+    _emit(context, conv, (shape, load), call, context.parallelism.product_jobs(conv.macs), scratch)
 
 
 def windows_of(conv: Convolution) -> Geometry:
@@ -71,34 +91,37 @@ def windows_of(conv: Convolution) -> Geometry:
 def _emit(
     context: LoweringContext,
     conv: Convolution,
-    kernel: str,
-    weight_shape: tuple[int, ...],
-    load: Callable[[], Array],
+    weight: tuple[tuple[int, ...], Callable[[], Array]],
+    call: Callable[[Array, Array, Array, int, Buffers], Pass],
     jobs: int,
+    scratch: Callable[[int], dict[str, BufferSpec]] | None = None,
 ) -> None:
-    """Emit a step of tiles that a kernel computes."""
+    """Emit a step of tiles that a kernel computes.
+
+    Args:
+        weight: shape of the weight, and a function that computes it.
+        call: returns the call of the kernel on images, weight, result and first row.
+        scratch: returns the scratch buffers of a tile of so many rows.
+    """
     x = conv.x if conv.x.strides[-1] == conv.x.dtype.itemsize else context.emit.copy(conv.node, conv.x)
-    weight = context.constants.derived(weight_shape, x.dtype, load)
+    filters = context.constants.derived(weight[0], x.dtype, weight[1])
     row = math.prod(conv.counts[1:])
-    pixels = max(1, context.tuning.epilogue_strip_elements // (row * conv.outs)) * row
+    read = math.prod(conv.sizes[1:]) * conv.channels * conv.stride[0]  # for another row of the result
+    pixels = max(1, context.tuning.epilogue_strip_elements // max(row * conv.outs, read)) * row
+    tiles = cut_regions(conv.batch, conv.counts[0], row, pixels, jobs)
 
     def compute(tile: Region, result: Array, buffers: Buffers) -> Iterator[Pass]:
-        yield convolution(
-            kernel,
-            x.array()[tile.first : tile.end],
-            weight.array(),
-            result.reshape(tile.images, tile.height, *conv.counts[1:], conv.outs),
-            tile.top,
-            windows_of(conv),
-        )
+        out = result.reshape(tile.images, tile.height, *conv.counts[1:], conv.outs)
+        yield call(x.array()[tile.first : tile.end], filters.array(), out, tile.top, buffers)
 
     emit_tiles(
         context,
         conv.node,
-        reads=(x, weight),
+        reads=(x, filters),
         out=conv.out_rows,
-        tiles=cut_regions(conv.batch, conv.counts[0], row, pixels, jobs),
+        tiles=tiles,
         index=conv.whole_channels,
         compute=compute,
+        buffers=scratch and scratch(max(tile.height for tile in tiles)),
         epilogue=conv.epilogue,
     )

@@ -41,12 +41,12 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
         emit_depthwise(context, conv if len(conv.kernel) > 1 else _as_image(conv))
     elif side := winograd_side(context, node):
         emit_winograd(context, conv, side)
+    elif use_grouped(conv, context.tuning):
+        emit_grouped(context, conv)
     elif use_packed(context, conv):
         emit_packed(context, conv)
     elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
         _emit_pointwise(context, conv)
-    elif use_grouped(conv, context.tuning):
-        emit_grouped(context, conv)
     elif use_planar(conv, context.tuning):
         emit_planar(context, conv)
     else:

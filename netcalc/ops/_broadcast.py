@@ -36,19 +36,24 @@ def expands(shape: Sequence[Dim], target: Sequence[Dim]) -> bool:
     """Return True if ``shape`` broadcasts to ``target``."""
     aligned = list(zip(reversed(shape), reversed(target), strict=False))
     return len(shape) <= len(target) and all(
-        size in (1, other) or equal(size, 1 if _is_one(size) else other) for size, other in aligned
+        _is_number_one(size) or equal(size, 1 if _is_one(size) else other) for size, other in aligned
     )
 
 
 def broadcast_size(sizes: Iterable[Dim]) -> Dim | None:
     """Return the size to which sizes broadcast; None if they do not."""
-    sizes = list(dict.fromkeys(size for size in sizes if size != 1))
+    sizes = list(dict.fromkeys(size for size in sizes if not _is_number_one(size)))
     if len(sizes) < 2:
         return sizes[0] if sizes else 1
     larger = [size for size in sizes if not _is_one(size)]
     result = larger[0] if larger else sizes[0]
     same = all(equal(result, size) for size in larger or sizes)
     return result if same and all(equal(size, 1) for size in sizes if larger and size not in larger) else None
+
+
+def _is_number_one(size: Dim) -> bool:
+    """Return True for the number 1; a symbol that may be 1 broadcasts to itself, and is not compared."""
+    return isinstance(size, int) and size == 1
 
 
 def _is_one(size: Dim) -> bool:

@@ -153,6 +153,20 @@ def test_forms_share_the_bodies_of_blocks_whose_claims_hold(monkeypatch: pytest.
     assert first and len(made) == len(first)
 
 
+def test_a_form_holds_where_a_size_that_is_broadcast_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "_START", 1000)
+    request = netcalc.load("llama-3-8b").request
+    sizes = [(batch, heads) for batch in (1, *range(2, 9)) for heads in (1, 2, 3, 8)]
+    for order in (sizes, sizes[::-1]):  # the form is made at one of the first points
+        points = [{"batch": b, "heads": h, "kv_heads": 1, "d_model": 16 * h, "padding_mask": True} for b, h in order]
+        evaluator = Evaluator(request, COUNTS, tuple(points[0]))
+        found = evaluator.evaluate({key: [point[key] for point in points] for key in points[0]})
+        assert evaluator.by_forms >= len(points) - 2  # two forms at most: as many heads as key heads, and more
+        for place in (0, 7, -8, -1):
+            alone = values_of(request.with_settings(points[place]), COUNTS)
+            assert {key: values[place] for key, values in found.figures.items()} == alone, points[place]
+
+
 def test_an_attempt_of_too_much_work_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     def attempt(counting: Counting, point: Counted, leaves: Sequence[Leaf], *_: Any) -> Any:
         made = form_of(counting, point, leaves, most=100)

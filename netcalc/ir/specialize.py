@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.diagnostics import Diagnostic, NetcalcError, did_you_mean
 from netcalc.dims import Assumption, Dim, Poly, Symbol, claimed, narrow, substitute
 from netcalc.ir.program import Body, CallNode, InputSpec, Loss, OpNode, Program, Value
 from netcalc.opdef import Operation
+from netcalc.tensor_type import TensorType
 
 
 def specialize(program: Program, sizes: Mapping[str, int]) -> Program:
@@ -85,11 +86,58 @@ def _checked_assumptions(assumptions: tuple[Assumption, ...], sizes: Mapping[str
     return remaining
 
 
+class _Symbolic(NamedTuple):
+    """The parts of a node in which a symbolic size occurs; the others stay as they are."""
+
+    attributes: tuple[str, ...]
+    """Names of attributes of the operation."""
+    params: bool
+
+
+def _symbolic_parts(body: Body) -> tuple[_Symbolic | None, ...]:
+    """Return the parts with symbolic sizes by node, None for a call; they are looked for once for each body."""
+    if _Symbolic not in body.derived:
+        body.derived[_Symbolic] = tuple(
+            _Symbolic(
+                tuple(name for name in type(node.op).model_fields if _is_symbolic(getattr(node.op, name))),
+                _is_symbolic(node.params),
+            )
+            if isinstance(node, OpNode)
+            else None
+            for node in body.nodes
+        )
+    parts: tuple[_Symbolic | None, ...] = body.derived[_Symbolic]
+    return parts
+
+
+def _is_symbolic(value: Any) -> bool:
+    """Return True if a symbolic size occurs in a value, at the places that :class:`Specializer` substitutes in."""
+    if type(value) in _PLAIN:
+        return False
+    match value:
+        case Poly():
+            return True
+        case Operation():
+            return any(_is_symbolic(getattr(value, name)) for name in type(value).model_fields)
+        case tuple() | list():
+            return any(map(_is_symbolic, value))
+        case Mapping():
+            return any(map(_is_symbolic, value.values()))
+        case _ if is_dataclass(value):
+            return any(_is_symbolic(getattr(value, field.name)) for field in fields(value))
+    return False
+
+
+#: Types of values in which nothing is substituted, for speed.
+_PLAIN = frozenset((int, float, bool, str, type(None)))
+
+
 class Specializer:
     """Substitution in a program; each body and each value is converted once."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self._sizes = sizes
+        self._numbers: dict[Poly, Dim] = {}
         self._bodies: dict[Body, Body] = {}
         self._values: dict[Value, Value] = {}
 
@@ -120,18 +168,23 @@ class Specializer:
             self._bodies[body] = replace(
                 body,
                 inputs=tuple(map(self._value, body.inputs)),
-                nodes=tuple(self._operation(n) if isinstance(n, OpNode) else self._call(n) for n in body.nodes),
+                nodes=tuple(
+                    self._operation(node, symbolic) if isinstance(node, OpNode) else self._call(node)
+                    for node, symbolic in zip(body.nodes, _symbolic_parts(body), strict=True)
+                ),
                 outputs=tuple(map(self._value, body.outputs)),
             )
         return self._bodies[body]
 
-    def _operation(self, node: OpNode) -> OpNode:
+    def _operation(self, node: OpNode, symbolic: _Symbolic | None) -> OpNode:
+        assert symbolic is not None
+        changed = self._changed({name: getattr(node.op, name) for name in symbolic.attributes})
         return replace(
             node,
-            op=self._substituted(node.op),
+            op=node.op.model_copy(update=changed) if changed else node.op,
             inputs=tuple(map(self._value, node.inputs)),
             outputs=tuple(map(self._value, node.outputs)),
-            params=self._substituted(node.params),
+            params=self._substituted(node.params) if symbolic.params else node.params,
             holds=tuple(map(self._value, node.holds)),
             computed=None if node.computed is None else self._body(node.computed),
         )
@@ -150,15 +203,27 @@ class Specializer:
         if value is None:
             return None
         if value not in self._values:
-            self._values[value] = Value(self._substituted(value.type), value.name, value.span)
+            self._values[value] = Value(self._type(value.type), value.name, value.span)
         return self._values[value]
 
+    def _type(self, type_: TensorType | None) -> TensorType | None:
+        if type_ is None or not type_.is_symbolic:
+            return type_
+        shape = tuple([size if isinstance(size, int) else self._number(size) for size in type_.shape])
+        return TensorType(shape, type_.dtype)
+
     def _number(self, size: Poly) -> Dim:
-        return substitute(size, self._sizes)
+        if size not in self._numbers:
+            self._numbers[size] = substitute(size, self._sizes)
+        return self._numbers[size]
 
     def _substituted(self, value: Any) -> Any:
         """Return ``value`` with sizes substituted in it and in all that it contains."""
+        if type(value) in _PLAIN:
+            return value
         match value:
+            case TensorType():
+                return self._type(value)
             case Poly():
                 return self._number(value)
             case Operation():

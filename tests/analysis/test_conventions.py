@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,35 +17,42 @@ from netcalc.spec import elaborate, load_document
 from tests.nodes import example_node
 
 
-def counted(name: str, convention: str, *, training: bool = False) -> tuple[Counted, bool]:
-    """Return the count of an operation's example by a convention, and True if the example has any work."""
+def counted(name: str, conventions: Iterable[str], *, training: bool = False) -> tuple[dict[str, Counted], bool]:
+    """Return the counts of an operation's example by convention, and True if the example has any work."""
     declared = ops.find(name)
     assert declared is not None
     ctx = Context(training=training)
     node = example_node(declared, ctx)
     terms = node.op.cost(ctx, node.input_types, node.output_types)
-    return CONVENTIONS[convention].counts(node, terms, training), any(term.count != 0 for term in terms)
+    counts = {convention: CONVENTIONS[convention].counts(node, terms, training) for convention in conventions}
+    return counts, any(term.count != 0 for term in terms)
+
+
+#: Conventions that count operations one by one.
+BY_OPERATION = [name for name in CONVENTIONS if not CONVENTIONS[name].by_network]
 
 
 @pytest.mark.parametrize("training", [False, True], ids=["evaluation", "training"])
-@pytest.mark.parametrize("convention", [name for name in CONVENTIONS if not CONVENTIONS[name].by_network])
 @pytest.mark.parametrize("name", ops.names())
-def test_every_operation_has_a_count_in_whole_numbers(name: str, convention: str, training: bool) -> None:
-    count, works = counted(name, convention, training=training)
-    assert (type(count.macs), type(count.flops)) == (int, int)
-    assert 0 <= count.macs <= count.flops
-    assert count.incomplete == (works and not count.flops)
+def test_every_operation_has_a_count_in_whole_numbers(name: str, training: bool) -> None:
+    counts, works = counted(name, BY_OPERATION, training=training)
+    for convention, count in counts.items():
+        assert (type(count.macs), type(count.flops)) == (int, int), convention
+        assert 0 <= count.macs <= count.flops, convention
+        assert count.incomplete == (works and not count.flops), convention
 
 
 @pytest.mark.parametrize("name", ops.names())
 def test_the_default_convention_counts_every_operation(name: str) -> None:
-    count, works = counted(name, "netcalc")
+    counts, works = counted(name, ["netcalc"])
+    count = counts["netcalc"]
     assert (count.flops > 0, count.incomplete) == (works, False)
 
 
 @pytest.mark.parametrize("name", ops.names())
 def test_torchvision_counts_half_of_the_count_of_torch(name: str) -> None:
-    ours, torch = counted(name, "torchvision")[0], counted(name, "torch")[0]
+    counts, _ = counted(name, ["torchvision", "torch"])
+    ours, torch = counts["torchvision"], counts["torch"]
     assert (ours.macs, 2 * ours.flops, ours.incomplete) == (torch.macs, torch.flops, torch.incomplete)
 
 

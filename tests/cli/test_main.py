@@ -20,6 +20,7 @@ from netcalc.cli.welcome import COMMANDS as WELCOME
 from netcalc.loading import load
 from netcalc.spec.line_syntax import MODIFIERS
 from netcalc.spec.shipped import shipped, shipped_blocks, specs_dir
+from netcalc.spec.yaml_document import parse_yaml
 from tests.conftest import CommandResult
 from tests.generators.record_schema import record_schema
 from tests.generators.spec_schema import spec_schema
@@ -255,7 +256,7 @@ SPEC_FILES = [
 
 @pytest.mark.parametrize("path", SPEC_FILES, ids=lambda path: path.stem)
 def test_shipped_specs_fit_the_schema(path: Path, validator: jsonschema.Draft202012Validator) -> None:
-    validator.validate(YAML(typ="safe", pure=True).load(path.read_text()))
+    validator.validate(parse_yaml(path.read_text(encoding="utf-8"), path.name).data)
 
 
 @pytest.mark.parametrize(

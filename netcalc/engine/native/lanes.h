@@ -5,6 +5,12 @@
 
 #include "common.h"
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 /* LANES floats fill a register.  The sums of a block of a product, of ROWS by VECTORS registers, stay in registers:
    24 of the 32 of AVX-512, 12 of the 16 of AVX2, and 16 of the 32 of NEON, since more are spilled there.  Other instruction sets have no fused multiply-add, without
    which such blocks are slower than BLAS. */
@@ -39,17 +45,37 @@ INLINE Lanes larger_lanes(Lanes a, Lanes b) {
     return (Lanes)(((Bits)a & first) | ((Bits)b & ~first));
 }
 
-/* As `at_least` and `at_most` in common.h, for each lane. */
+/* As `at_least` and `at_most` in common.h, for each lane: one instruction, which compilers do not find by themselves. */
 INLINE Lanes lanes_at_least(Lanes x, float b) {
-    Lanes bounded;
-    for (int i = 0; i < LANES; i++) bounded[i] = at_least(x[i], b);
-    return bounded;
+#if defined(__AVX512F__)
+    return (Lanes)_mm512_max_ps(_mm512_set1_ps(b), (__m512)x);
+#elif defined(__AVX2__)
+    return (Lanes)_mm256_max_ps(_mm256_set1_ps(b), (__m256)x);
+#elif defined(__SSE2__)
+    return (Lanes)_mm_max_ps(_mm_set1_ps(b), (__m128)x);
+#elif defined(__aarch64__)
+    return (Lanes)vmaxq_f32(vdupq_n_f32(b), (float32x4_t)x);
+#else
+    Lanes bound = (Lanes){0} + b;
+    Bits below = (Bits)(x < bound);
+    return (Lanes)(((Bits)bound & below) | ((Bits)x & ~below));
+#endif
 }
 
 INLINE Lanes lanes_at_most(Lanes x, float b) {
-    Lanes bounded;
-    for (int i = 0; i < LANES; i++) bounded[i] = at_most(x[i], b);
-    return bounded;
+#if defined(__AVX512F__)
+    return (Lanes)_mm512_min_ps(_mm512_set1_ps(b), (__m512)x);
+#elif defined(__AVX2__)
+    return (Lanes)_mm256_min_ps(_mm256_set1_ps(b), (__m256)x);
+#elif defined(__SSE2__)
+    return (Lanes)_mm_min_ps(_mm_set1_ps(b), (__m128)x);
+#elif defined(__aarch64__)
+    return (Lanes)vminq_f32(vdupq_n_f32(b), (float32x4_t)x);
+#else
+    Lanes bound = (Lanes){0} + b;
+    Bits above = (Bits)(x > bound);
+    return (Lanes)(((Bits)bound & above) | ((Bits)x & ~above));
+#endif
 }
 
 INLINE float largest_lane(Lanes x) {

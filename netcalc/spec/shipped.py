@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,13 +90,24 @@ def respelled(name: str) -> str | None:
     >>> respelled("ResNet50"), respelled("vit-b16"), respelled("RegNet-X-16GF"), respelled("regnetx16gf")
     ('resnet50', 'vit_b_16', 'regnet_x_16gf', None)
     """
-    named = [*((own, own) for own in catalogue()), *aliases().items()]
-    for spelling in (lambda text: text.lower().replace("-", "_"), simplified):
-        spelled = spelling(name)
-        specs = {spec for other, spec in named if spelling(other) == spelled}
-        if specs:
-            return specs.pop() if len(specs) == 1 else None
+    for spelling in (_without_hyphens, simplified):
+        specs = _specs_spelled(spelling).get(spelling(name))
+        if specs is not None:
+            return next(iter(specs)) if len(specs) == 1 else None
     return None
+
+
+def _without_hyphens(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+@cache
+def _specs_spelled(spelling: Callable[[str], str]) -> dict[str, set[str]]:
+    """Return the shipped specs by what a spelling makes of their names and aliases."""
+    specs: dict[str, set[str]] = {}
+    for name, spec in (*((own, own) for own in catalogue()), *aliases().items()):
+        specs.setdefault(spelling(name), set()).add(spec)
+    return specs
 
 
 def spec_hint(name: str) -> str | None:

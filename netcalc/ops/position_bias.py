@@ -1,10 +1,11 @@
 """Position biases of attention scores, for ``attn_mask``."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Annotated, Any, Literal, Self
 
-from netcalc.dims import Dim, equal, product
-from netcalc.models import model_validator
+from netcalc.dims import Dim, equal, product, required
+from netcalc.models import BeforeValidator, WithJsonSchema, model_validator
 from netcalc.opdef import (
     Buffer,
     Context,
@@ -19,10 +20,16 @@ from netcalc.opdef import (
     attr,
     ports,
     require_float,
+    whole_number,
 )
 from netcalc.ops import operation
 from netcalc.ops._lists import Sizes
 from netcalc.tensor_type import TensorType
+
+#: A whole number of at least 2, which may be symbolic.
+_AtLeastTwo = Annotated[
+    Any, BeforeValidator(partial(whole_number, least=2)), WithJsonSchema({"type": "integer", "minimum": 2})
+]
 
 
 class _Table(Operation):
@@ -212,18 +219,19 @@ class T5PositionBias(_Distance):
         "- {from: {query: query, attn_mask: bias}, scaled_dot_product_attention: {}}",
     )
 
-    num_buckets: int = attr("rows of the table", default=32, ge=2)
-    max_distance: int = attr("distance from which on the last bucket is used", default=128, ge=2)
+    num_buckets: _AtLeastTwo = attr("rows of the table", default=32)
+    max_distance: _AtLeastTwo = attr("distance from which on the last bucket is used", default=128)
     bidirectional: bool = attr("use separate buckets for keys before and after the query", default=True)
 
     @property
-    def exact(self) -> int:
+    def exact(self) -> Dim:
         """Number of distances per side that have a bucket of their own."""
-        return self.num_buckets // (4 if self.bidirectional else 2)
+        buckets: Dim = self.num_buckets
+        return buckets // (4 if self.bidirectional else 2)
 
     @model_validator(mode="after")
     def _enough_buckets(self) -> Self:
-        if not 1 <= self.exact < self.max_distance:
+        if not (required(self.exact, ">=", 1) and required(self.exact, "<", self.max_distance)):
             raise ValueError(
                 f"{self.num_buckets} buckets have {self.exact} exact distances, "
                 f"which must be at least 1 and below max_distance"

@@ -64,10 +64,22 @@ def _vit(draw: Random) -> dict[str, Any]:
     }
 
 
+def _t5(draw: Random) -> dict[str, Any]:
+    return {
+        "d_model": 8 * draw.randint(1, 8),
+        "heads": draw.randint(1, 4),
+        "encoder_layers": draw.randint(1, 4),
+        "buckets": draw.randint(3, 40),  # 3 have no exact distance
+        "max_distance": draw.randint(4, 40),
+        "tied": draw.random() < 0.5,
+    }
+
+
 SPACES: dict[str, Callable[[Random], dict[str, Any]]] = {
     "transformer": _transformer,
     "resnet34": _resnet,
     "vit_b_16": _vit,
+    "t5-small": _t5,
 }
 
 

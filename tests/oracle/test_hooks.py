@@ -12,6 +12,11 @@ import pytest
 
 from tests.test_action import ROOT, SPEC, STEPS
 
+#: Environment of an installation that runs a few commands: pure Python, whose modules are not all compiled.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
+    "NETCALC_PURE": "1",
+    "PIP_NO_COMPILE": "no",  # turned on by a word for off, as pip's documentation says
+}
 GIT = ["git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"]
 
 
@@ -29,12 +34,21 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+@pytest.fixture(scope="module")
+def wheel(hooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a wheel of that repository."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(hooks)]
+    subprocess.run(command, env=ENVIRONMENT, check=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
 def test_the_hook_runs_in_another_repository(hooks: Path, tmp_path: Path) -> None:
     pytest.importorskip("pre_commit")
     repository = tmp_path / "repository"
     (repository / "specs").mkdir(parents=True)
-    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache"), "NETCALC_PURE": "1"}
-    environment.pop("PYTHONPATH", None)
+    environment = {**ENVIRONMENT, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
     subprocess.run(["git", "init", "-q"], cwd=repository, check=True)
     revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=hooks, check=True, capture_output=True, text=True)
     (repository / ".pre-commit-config.yaml").write_text(
@@ -55,13 +69,11 @@ def test_the_action_installs_its_own_version(hooks: Path, tmp_path: Path) -> Non
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "python")], check=True)
     binaries = tmp_path / "python" / "bin"
     environment = {
-        **os.environ,
-        "NETCALC_PURE": "1",
+        **ENVIRONMENT,
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
         "NETCALC": "",
         "ACTION": str(hooks),
     }
-    environment.pop("PYTHONPATH", None)
     line = STEPS["Install netcalc"]["run"]
     subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=tmp_path, env=environment, check=True)
     (tmp_path / "net.yaml").write_text(SPEC, encoding="utf-8")
@@ -73,15 +85,11 @@ def test_the_action_installs_its_own_version(hooks: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("runner", "command"), [("uvx", ["uvx", "--from"]), ("pipx", ["pipx", "run", "--spec"])], ids=["uvx", "pipx"]
 )
-def test_the_wheel_runs_without_installation(runner: str, command: list[str], hooks: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_without_installation(runner: str, command: list[str], wheel: Path, tmp_path: Path) -> None:
     program = shutil.which(runner, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if program is None:
         pytest.skip(f"{runner} is not installed")
-    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "NETCALC_PURE": "1"}
-    environment.pop("PYTHONPATH", None)
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(hooks)]
-    subprocess.run(pip, env=environment, check=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    environment = {**ENVIRONMENT, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     arguments = [program, *command[1:], str(wheel), "netcalc", "summary", "resnet34"]
     ran = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+
+from tests.test_docs import LIBRARIES
 
 ROOT = Path(__file__).parent.parent
 CI = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
@@ -63,3 +66,11 @@ def test_oracles_are_pinned() -> None:
     pinned = dict(line.split("==") for line in constraints.splitlines() if not line.startswith("#"))
     assert {"torch", "fvcore"} <= set(pinned)
     assert "'.[oracle]' -c tests/oracle/constraints.txt" in CI
+
+
+def test_pages_that_need_an_oracle_are_run_with_the_oracles() -> None:
+    (command,) = [line for line in CI.splitlines() if "tests/test_docs.py" in line]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    first = {re.split(r"[>=\[]", requirement)[0] for requirement in extras["test"]}
+    needed = [page for page, library in LIBRARIES.items() if library not in first]
+    assert shlex.split(command)[-2:] == ["-k", " or ".join(["not test_docs.py", *needed])]

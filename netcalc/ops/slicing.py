@@ -60,11 +60,12 @@ class Slice(Movement):
         sizes: dict[int, Dim] = {}
         for axis, (_, start, stop, step) in zip(axes, self.ranges(), strict=True):
             size = x.shape[axis]
-            first, end = _bound(start, size), size if stop is None else _bound(stop, size)
             if start > size:
                 raise RuleError(f"slice: index {start} is past the end of axis {axis} of {x}")
+            first, end = _from_front(start, size), size if stop is None else _from_front(stop, size)
             if end < first:
                 raise RuleError(f"slice: the range from {start} to {stop} of axis {axis} of {x} ends before it starts")
+            end = minimum(end, size)
             formula = "stop - start" if step == 1 else "ceil_div(stop - start, step)"
             sizes[axis] = ctx.size(f"axis {axis}", formula, start=first, stop=end, step=step)
         return resized(x, sizes)
@@ -74,9 +75,9 @@ class Slice(Movement):
         return [axes_of(x, dict.fromkeys(self.axis, "unknown"))]
 
 
-def _bound(index: Dim, size: Dim) -> Dim:
-    """Return an index counted from the front, limited to the axis."""
-    return maximum(size + index, 0) if index < 0 else minimum(index, size)
+def _from_front(index: Dim, size: Dim) -> Dim:
+    """Return an index counted from the front, which may be past the end of the axis."""
+    return maximum(size + index, 0) if index < 0 else index
 
 
 @operation

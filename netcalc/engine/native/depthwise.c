@@ -1,9 +1,21 @@
-/* Depthwise convolution of images whose channels lie together; the weight is (kernel..., channels). */
+/* Depthwise convolution of images whose channels lie together; the weight is (kernel..., channels).  Operations on the
+   result are done row by row of an image, the first of them in registers where the kernel knows the taps. */
 
-#include "lanes.h"
+#include "finish.h"
 #include "windows.h"
 
-enum { PIXELS = 8, MOST_TAPS = 7, MOST_VECTORS = 4, WEIGHTS = 2048 };
+enum { PIXELS = 8, MOST_TAPS = 7, TOGETHER = 4, WEIGHTS = 2048 };
+
+typedef struct {
+    Windows windows;
+    const Epilogue *epilogue; /* of all windows and channels, or NULL */
+} Depthwise;
+
+/* Operations that are done in registers, and the window and channel of the result where a row begins. */
+typedef struct {
+    const Stage *stages;
+    ptrdiff_t number, row, column;
+} Finish;
 
 /* Taps of a window that lie within the input, along one axis. */
 typedef struct {
@@ -24,8 +36,8 @@ INLINE Taps taps_within(const Windows *d, int axis, ptrdiff_t window) {
 /* Sums of `pixels` windows that follow each other along the width, for LANES channels.  An element of the input is loaded
    once for all windows that it is in; `taps` and `stride` along the width are numbers known to the compiler. */
 INLINE void row(const Windows *d, const float *x, const float *weight, float *out, const Taps *t, ptrdiff_t column,
-                ptrdiff_t kept, int within, int pixels, int taps, int stride) {
-    Lanes sums[PIXELS] = {{0}};
+                ptrdiff_t kept, Finish finish_by, int within, int pixels, int taps, int stride) {
+    Lanes sums[PIXELS][VECTORS] = {{{0}}};
     for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
         for (ptrdiff_t j = t[1].begin; j < t[1].end; j++) {
             const float *p = x + (t[0].start + i * d->dilation[0]) * d->x_stride[0] +
@@ -41,17 +53,19 @@ INLINE void row(const Windows *d, const float *x, const float *weight, float *ou
 #pragma GCC unroll 8
                 for (int k = 0; k < taps; k++)
                     if (c >= k && (c - k) % stride == 0 && (c - k) / stride < pixels)
-                        sums[(c - k) / stride] += tap[k] * element;
+                        sums[(c - k) / stride][0] += tap[k] * element;
             }
         }
+    for (ptrdiff_t i = 0; i < finish_by.number; i++)
+        finish(sums, finish_by.stages + i, finish_by.row, finish_by.column, kept, LANES, pixels, 1);
 #pragma GCC unroll 8
     for (int n = 0; n < pixels; n++)
-        if (n < kept) store(out + n * d->channels, sums[n]);
+        if (n < kept) store(out + n * d->channels, sums[n][0]);
 }
 
-/* Sums of a window, for up to MOST_VECTORS·LANES channels; for any taps. */
+/* Sums of a window, for up to TOGETHER·LANES channels; for any taps. */
 INLINE void window(const Windows *d, const float *x, const float *weight, float *out, const Taps *t, int vectors) {
-    Lanes sums[MOST_VECTORS] = {{0}};
+    Lanes sums[TOGETHER] = {{0}};
     for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
         for (ptrdiff_t j = t[1].begin; j < t[1].end; j++)
             for (ptrdiff_t k = t[2].begin; k < t[2].end; k++) {
@@ -73,8 +87,8 @@ INLINE void windows(const Windows *d, const float *x, float *out, Taps *t, ptrdi
         float *place = out + w * d->channels;
         ptrdiff_t c = begin;
         t[2] = taps_within(d, 2, d->first[2] + w);
-        for (; c + MOST_VECTORS * LANES <= end; c += MOST_VECTORS * LANES)
-            window(d, x + c, d->weight + c, place + c, t, MOST_VECTORS);
+        for (; c + TOGETHER * LANES <= end; c += TOGETHER * LANES)
+            window(d, x + c, d->weight + c, place + c, t, TOGETHER);
         for (; c < end; c += LANES) {
             ptrdiff_t at = block_at(d, c);
             window(d, x + at, d->weight + at, place + at, t, 1);
@@ -84,50 +98,65 @@ INLINE void windows(const Windows *d, const float *x, float *out, Taps *t, ptrdi
 
 /* The same for `taps` and `stride` along the width that the compiler knows. */
 INLINE void known_windows(const Windows *d, const float *x, float *out, const Taps *t, ptrdiff_t begin, ptrdiff_t end,
-                          int taps, int stride) {
+                          Finish by, int taps, int stride) {
     for (ptrdiff_t w = 0; w < d->count[2]; w += PIXELS) {
         ptrdiff_t kept = least(d->count[2] - w, PIXELS), column = (d->first[2] + w) * stride - d->padding[2];
         int within = column >= 0 && column + (PIXELS - 1) * stride + taps <= d->size[2] && kept == PIXELS;
         for (ptrdiff_t c = begin; c < end; c += LANES) {
             ptrdiff_t at = block_at(d, c);
             float *place = out + w * d->channels + at;
+            by.column = at;
             if (within)
-                row(d, x + at, d->weight + at, place, t, column, PIXELS, 1, PIXELS, taps, stride);
+                row(d, x + at, d->weight + at, place, t, column, PIXELS, by, 1, PIXELS, taps, stride);
             else if (kept > PIXELS / 2)
-                row(d, x + at, d->weight + at, place, t, column, kept, 0, PIXELS, taps, stride);
+                row(d, x + at, d->weight + at, place, t, column, kept, by, 0, PIXELS, taps, stride);
             else
-                row(d, x + at, d->weight + at, place, t, column, kept, 0, PIXELS / 2, taps, stride);
+                row(d, x + at, d->weight + at, place, t, column, kept, by, 0, PIXELS / 2, taps, stride);
         }
+        by.row += PIXELS;
     }
 }
 
-INLINE void any_windows(const Windows *d, const float *x, float *out, Taps *t, ptrdiff_t begin, ptrdiff_t end) {
+/* True if there is a function for the taps and the stride along the width. */
+INLINE int is_known(const Windows *d) {
     ptrdiff_t taps = d->kernel[2], stride = d->stride[2];
-    int near = d->dilation[2] == 1;
-    if (near && taps == 3 && stride == 1)
-        known_windows(d, x, out, t, begin, end, 3, 1);
-    else if (near && taps == 3 && stride == 2)
-        known_windows(d, x, out, t, begin, end, 3, 2);
-    else if (near && taps == 5 && stride == 1)
-        known_windows(d, x, out, t, begin, end, 5, 1);
-    else if (near && taps == 5 && stride == 2)
-        known_windows(d, x, out, t, begin, end, 5, 2);
-    else if (near && taps == 7 && stride == 1)
-        known_windows(d, x, out, t, begin, end, 7, 1);
-    else
-        windows(d, x, out, t, begin, end);
+    int odd = taps == 3 || taps == 5;
+    return d->dilation[2] == 1 && ((odd && (stride == 1 || stride == 2)) || (taps == 7 && stride == 1));
 }
 
-KERNEL(depthwise)(const Windows *d) {
+INLINE void any_windows(const Windows *d, const float *x, float *out, Taps *t, ptrdiff_t begin, ptrdiff_t end, Finish by) {
+    ptrdiff_t taps = d->kernel[2], stride = d->stride[2];
+    if (!is_known(d))
+        windows(d, x, out, t, begin, end);
+    else if (taps == 3 && stride == 1)
+        known_windows(d, x, out, t, begin, end, by, 3, 1);
+    else if (taps == 3)
+        known_windows(d, x, out, t, begin, end, by, 3, 2);
+    else if (taps == 5 && stride == 1)
+        known_windows(d, x, out, t, begin, end, by, 5, 1);
+    else if (taps == 5)
+        known_windows(d, x, out, t, begin, end, by, 5, 2);
+    else
+        known_windows(d, x, out, t, begin, end, by, 7, 1);
+}
+
+KERNEL(depthwise)(const Depthwise *kernel) {
+    const Windows *d = &kernel->windows;
     ptrdiff_t taps = d->kernel[0] * d->kernel[1] * d->kernel[2];
     ptrdiff_t together = most(1, WEIGHTS / (LANES * taps)) * LANES; /* channels whose weights stay in the cache */
-    float *out = d->out;
+    Epilogue rest = {0};
+    if (kernel->epilogue) rest = *kernel->epilogue;
+    Finish by = {rest.stages, is_known(d) ? finished_stages(kernel->epilogue) : 0, 0, 0};
+    rest.stages += by.number;
+    rest.count -= by.number;
     for (ptrdiff_t n = 0; n < d->images; n++)
         for (ptrdiff_t i = 0; i < d->count[0]; i++)
             for (ptrdiff_t j = 0; j < d->count[1]; j++) {
                 Taps t[AXES] = {taps_within(d, 0, d->first[0] + i), taps_within(d, 1, d->first[1] + j), {0, 0, 0}};
+                float *out = d->out + by.row * d->channels;
                 for (ptrdiff_t c = 0; c < d->channels; c += together)
-                    any_windows(d, d->x + n * d->image_stride, out, t, c, least(c + together, d->channels));
-                out += d->count[2] * d->channels;
+                    any_windows(d, d->x + n * d->image_stride, out, t, c, least(c + together, d->channels), by);
+                if (rest.count > 0) epilogue_part(&rest, by.row, by.row + d->count[2], 0, d->channels);
+                by.row += d->count[2];
             }
 }

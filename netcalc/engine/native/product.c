@@ -6,8 +6,7 @@
    first-level cache for all windows of a step, and what they read in the second-level cache.  The operations of the
    epilogue are done on a step of windows by some columns while these are in the cache. */
 
-#include "epilogue.h"
-#include "lanes.h"
+#include "finish.h"
 #include "windows.h"
 
 enum { PART = 256, MOST_COLUMNS = 256, MOST_TAPS = 64, MOST_CHANNELS = 4096, WIDTH = VECTORS * LANES, AHEAD = 512 };
@@ -69,53 +68,6 @@ static void find_taps(const Product *d, ptrdiff_t window, ptrdiff_t count) {
     }
     for (ptrdiff_t n = count; n % ROWS; n++)
         for (ptrdiff_t t = 0; t < number; t++) d->taps[t * d->step + n] = d->taps[t * d->step + count - 1];
-}
-
-/* `count` elements of an operand, at most LANES; it is only read where it has elements. */
-INLINE Lanes operand(const float *p, ptrdiff_t count) {
-    return count >= LANES ? load(p) : load_part(p, most(count, 0), 0);
-}
-
-/* Operations on a block of the result, of which `row` and `column` are the first, in registers. */
-INLINE void finish(Lanes (*x)[VECTORS], const Stage *s, ptrdiff_t row, ptrdiff_t column, ptrdiff_t height,
-                   ptrdiff_t count, int rows, int vectors) {
-    const float *o = s->operand + column + (s->kind == TENSOR ? row * s->stride : 0);
-    if (s->code == CLIP) {
-#pragma GCC unroll 12
-        for (int r = 0; r < rows; r++)
-            for (int v = 0; v < vectors; v++) x[r][v] = lanes_at_least(x[r][v], s->a);
-        if (s->b == __builtin_inff()) return;
-#pragma GCC unroll 12
-        for (int r = 0; r < rows; r++)
-            for (int v = 0; v < vectors; v++) x[r][v] = lanes_at_most(x[r][v], s->b);
-    } else if (s->kind == TENSOR) { /* added */
-#pragma GCC unroll 12
-        for (int r = 0; r < rows; r++)
-            for (int v = 0; v < vectors && r < height; v++)
-                x[r][v] += operand(o + r * s->stride + v * LANES, count - v * LANES);
-    } else {
-        Lanes w[VECTORS];
-        for (int v = 0; v < vectors; v++) w[v] = operand(o + v * LANES, count - v * LANES);
-        if (s->code == MULTIPLY)
-#pragma GCC unroll 12
-            for (int r = 0; r < rows; r++)
-                for (int v = 0; v < vectors; v++) x[r][v] *= w[v];
-        else
-#pragma GCC unroll 12
-            for (int r = 0; r < rows; r++)
-                for (int v = 0; v < vectors; v++) x[r][v] += w[v];
-    }
-}
-
-/* Operations at the beginning of the epilogue that are done in registers: a scale, shift and tensor added, limits. */
-static ptrdiff_t finished_stages(const Epilogue *e) {
-    ptrdiff_t n = 0;
-    for (; e && n < e->count; n++) {
-        const Stage *s = e->stages + n;
-        int by_column = s->kind == COLUMNS && (s->code == ADD || s->code == MULTIPLY);
-        if (!by_column && !(s->kind == TENSOR && s->code == ADD) && s->code != CLIP) break;
-    }
-    return n;
 }
 
 /* A block of the result: its place there, the windows and columns of it that are kept, and what is done at the end. */

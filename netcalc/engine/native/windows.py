@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from netcalc.arrays import Array
+from netcalc.engine.native.epilogue import Epilogue
 from netcalc.engine.native.library import bound, integers
 
 #: Spatial axes that the kernels take, at most.
@@ -67,6 +68,10 @@ class Geometry(NamedTuple):
         )
 
 
+class _Depthwise(ctypes.Structure):
+    _fields_ = (("windows", Windows), ("epilogue", ctypes.POINTER(Epilogue)))
+
+
 class _Grouped(ctypes.Structure):
     _fields_ = (
         ("windows", Windows),
@@ -75,7 +80,9 @@ class _Grouped(ctypes.Structure):
     )
 
 
-def depthwise(x: Array, weight: Array, out: Array, first: int, geometry: Geometry) -> Callable[[], object]:
+def depthwise(
+    x: Array, weight: Array, out: Array, first: int, geometry: Geometry, epilogue: Epilogue | None = None
+) -> Callable[[], object]:
     """Return the call that computes windows of images, with one filter for each channel.
 
     Args:
@@ -84,8 +91,13 @@ def depthwise(x: Array, weight: Array, out: Array, first: int, geometry: Geometr
         out: (images, rows, counts…, channels), without gaps.
         first: number of the first row of windows along the first axis.
         geometry: the windows.
+        epilogue: operations on ``out``, as (windows, channels).
     """
-    return bound("depthwise", geometry.arguments(x, weight, out, first, out.shape[1:-1]), x, weight, out)
+    arguments = _Depthwise(
+        geometry.arguments(x, weight, out, first, out.shape[1:-1]),
+        None if epilogue is None else ctypes.pointer(epilogue),
+    )
+    return bound("depthwise", arguments, x, weight, out, epilogue)
 
 
 def grouped(

@@ -46,9 +46,10 @@ static void run(int n) {
     Stage stages[] = {{MULTIPLY, COLUMNS, numbers(filters), 0, 0, 0},
                       {ADD, COLUMNS, numbers(filters), 0, 0, 0},
                       {ADD, TENSOR, numbers(rows * filters), filters, 0, 0},
+                      {HARDSWISH, NONE, 0, 0, 0, 0},
                       {CLIP, NONE, 0, 0, -1, n % 2 ? 2 : __builtin_inff()},
                       {GELU, NONE, 0, 0, 0, 0}};
-    Epilogue e = {out, out, stages, 5, rows, filters, filters, filters};
+    Epilogue e = {out, out, stages, 6, rows, filters, filters, filters};
     Product d = {{numbers(images * size * size * channels), numbers(kernel * kernel * channels * (filters + LANES)), out,
                   images, channels, filters, groups, {0}, {1, count, count}, {1, size, size}, {1, kernel, kernel},
                   {1, stride, stride}, {1, 1, 1}, {0, padding, padding}, size * size * channels,
@@ -92,7 +93,15 @@ static void run(int n) {
                  {1, stride, stride}, {1, 1, 1}, {0, padding, padding}, size * size * channels,
                  {0, size * channels, channels}};
 #if defined(OF_DEPTHWISE)
-    NAMED(depthwise, ISA)(&d);
+    ptrdiff_t rows = images * count * count;
+    Stage stages[] = {{MULTIPLY, COLUMNS, numbers(channels), 0, 0, 0},
+                      {ADD, TENSOR, numbers(rows * channels), channels, 0, 0},
+                      {HARDSWISH, NONE, 0, 0, 0, 0},
+                      {CLIP, NONE, 0, 0, -1, n % 2 ? 2 : __builtin_inff()},
+                      {TANH, NONE, 0, 0, 0, 0}};
+    Epilogue e = {out, out, stages, n % 2 ? 4 : 5, rows, channels, channels, channels};
+    Depthwise depthwise = {d, n % 4 ? &e : 0};
+    NAMED(depthwise, ISA)(&depthwise);
 #else
     Grouped grouped = {d, numbers((size + 8) * (size + 8) * channels),
                        malloc((size_t)(count * count + PIXELS) * sizeof(ptrdiff_t)), channels / groups % 16 == 0 ? 2 : 1};

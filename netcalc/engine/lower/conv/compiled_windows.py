@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from netcalc.engine.native.windows import FILTERS, HALF, MOST_AXES, MOST_TAPS, P
 from netcalc.engine.step import Buffers, BufferSpec
 from netcalc.engine.tuning import Tuning
 
+#: Images, weight and result of a tile.
+_Operands: TypeAlias = tuple[Array, Array, Array]
 #: Type of the scratch of places in an image.
 PLACE = np.dtype(np.intp)
 
@@ -54,11 +57,16 @@ def emit_compiled_depthwise(context: LoweringContext, conv: Convolution) -> None
     def load() -> Array:
         return np.moveaxis(conv.filters()[:, 0], 0, -1)
 
-    def call(x: Array, weight: Array, out: Array, first: int, buffers: Buffers) -> Pass:
-        return depthwise(x, weight, out, first, windows_of(conv))
+    epilogue = conv.epilogue
+
+    def call(operands: _Operands, tile: Region, buffers: Buffers) -> Pass:
+        x, weight, out = operands
+        rows = out.reshape(-1, conv.outs)
+        own = epilogue.arguments(rows, *conv.whole_channels(tile)) if epilogue.compiled else None
+        return depthwise(x, weight, out, tile.top, windows_of(conv), own)
 
     jobs = context.parallelism.pass_jobs(conv.out.elements)
-    _emit(context, conv, ((*conv.kernel, conv.channels), load), call, jobs)
+    _emit(context, conv, ((*conv.kernel, conv.channels), load), call, jobs, finishes=epilogue.compiled)
 
 
 def emit_grouped(context: LoweringContext, conv: Convolution) -> None:
@@ -71,8 +79,8 @@ def emit_grouped(context: LoweringContext, conv: Convolution) -> None:
         filters = conv.filters().reshape(-1, width, share, *conv.kernel)
         return np.moveaxis(filters, (1, 2), (-1, -2))
 
-    def call(x: Array, weight: Array, out: Array, first: int, buffers: Buffers) -> Pass:
-        return grouped(x, weight, out, buffers["slab"], buffers["starts"], first, windows_of(conv))
+    def call(operands: _Operands, tile: Region, buffers: Buffers) -> Pass:
+        return grouped(*operands, buffers["slab"], buffers["starts"], tile.top, windows_of(conv))
 
     def scratch(height: int) -> dict[str, BufferSpec]:
         shape = (*slab_shape(conv, 1, height)[:-1], 2 * share if pair else share)
@@ -92,16 +100,19 @@ def _emit(
     context: LoweringContext,
     conv: Convolution,
     weight: tuple[tuple[int, ...], Callable[[], Array]],
-    call: Callable[[Array, Array, Array, int, Buffers], Pass],
+    call: Callable[[_Operands, Region, Buffers], Pass],
     jobs: int,
     scratch: Callable[[int], dict[str, BufferSpec]] | None = None,
+    *,
+    finishes: bool = False,
 ) -> None:
     """Emit a step of tiles that a kernel computes.
 
     Args:
         weight: shape of the weight, and a function that computes it.
-        call: returns the call of the kernel on images, weight, result and first row.
+        call: returns the call of the kernel on the operands of a tile.
         scratch: returns the scratch buffers of a tile of so many rows.
+        finishes: True if the call does the operations that follow, too.
     """
     x = conv.x if conv.x.strides[-1] == conv.x.dtype.itemsize else context.emit.copy(conv.node, conv.x)
     filters = context.constants.derived(weight[0], x.dtype, weight[1])
@@ -112,16 +123,16 @@ def _emit(
 
     def compute(tile: Region, result: Array, buffers: Buffers) -> Iterator[Pass]:
         out = result.reshape(tile.images, tile.height, *conv.counts[1:], conv.outs)
-        yield call(x.array()[tile.first : tile.end], filters.array(), out, tile.top, buffers)
+        yield call((x.array()[tile.first : tile.end], filters.array(), out), tile, buffers)
 
     emit_tiles(
         context,
         conv.node,
-        reads=(x, filters),
+        reads=(x, filters, *conv.epilogue.reads),
         out=conv.out_rows,
         tiles=tiles,
         index=conv.whole_channels,
         compute=compute,
         buffers=scratch and scratch(max(tile.height for tile in tiles)),
-        epilogue=conv.epilogue,
+        epilogue=None if finishes else conv.epilogue,
     )

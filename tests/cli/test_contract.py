@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import netcalc as package
+from netcalc.options import SummaryOptions
+from netcalc.render.presentations import record
 from netcalc.spec.shipped import shipped
 from tests.conftest import CommandResult
 
@@ -39,10 +42,36 @@ def summary(netcalc: Callable[..., CommandResult], *arguments: str) -> dict[str,
     return found
 
 
-@pytest.mark.parametrize("options", [[], ["--unroll"], ["--depth", "1"], ["--depth", "2", "--unroll"]], ids=" ".join)
+#: Rows of a summary: the options of the command, and those of the method.
+ROWS: list[tuple[list[str], SummaryOptions]] = [
+    ([], {}),
+    (["--unroll"], {"unroll": True}),
+    (["--depth", "1"], {"depth": 1}),
+    (["--depth", "2", "--unroll"], {"depth": 2, "unroll": True}),
+]
+
+
 @pytest.mark.parametrize("spec", [SMALL, *shipped()])
-def test_rows_add_up(spec: str, options: list[str], netcalc: Callable[..., CommandResult]) -> None:
-    found = summary(netcalc, spec, *options)
+def test_rows_add_up(spec: str) -> None:
+    network = package.load(spec)
+    for _, options in ROWS:
+        _assert_adds_up(_record(network, options))
+
+
+@pytest.mark.parametrize(("words", "options"), ROWS, ids=[" ".join(words) for words, _ in ROWS])
+@pytest.mark.parametrize("spec", [SMALL, "swin_t", "mixtral-8x7b", "t5-small"])
+def test_a_command_has_the_rows_of_the_method(
+    spec: str, words: list[str], options: SummaryOptions, netcalc: Callable[..., CommandResult]
+) -> None:
+    assert summary(netcalc, spec, *words) == _record(package.load(spec), options)
+
+
+def _record(network: package.Network, options: SummaryOptions) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(record(network.summary(**options))))
+    return found
+
+
+def _assert_adds_up(found: Mapping[str, Any]) -> None:
     # given where implementations differ in their work, and where the spec remarks on what is counted
     assert set(found) - {"counted_as", "figures", "masked_attention", "notes"} == KEYS
     assert found["sizes"]["total"] == sum(size for part, size in found["sizes"].items() if part != "total")

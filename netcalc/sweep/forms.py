@@ -133,6 +133,8 @@ def form_of(
         most: steps of work after which :class:`Late` is returned.
     """
     found: Open | None = None
+    own = Settings(counting.loaded, point.settings, frozenset())
+    leaves = [_unless_settled(leaf, counting.loaded, own) for leaf in leaves]
     values = [_at(point.settings, leaf.place) for leaf in leaves]
     usual = [_usual(*each, counting.counts) for each in zip(leaves, values, strict=True)]
     larger = [_larger(*each, counting.loaded) for each in zip(usual, values, strict=True)]
@@ -200,9 +202,18 @@ def _name(leaf: Leaf) -> str:
     return f"s{len(leaf.place)}_{leaf.least}_{'__'.join(map(str, leaf.place))}"
 
 
+def _unless_settled(leaf: Leaf, loaded: Loaded, own: Settings) -> Leaf:
+    """Return an integer as one that is no symbol if its declaration lists its values or allows one only."""
+    name = leaf.place[0]
+    if name not in loaded.document.dims and own.declaration(name).choices:
+        return leaf._replace(least=0)
+    _, most, _ = _declared(loaded, own, name)
+    return leaf if most is None or most > leaf.least else leaf._replace(least=0)
+
+
 def _usual(leaf: Leaf, value: int, counts: frozenset[str]) -> Leaf:
     """Return an integer with the limit of a usual size, or as one that is no symbol if it is less."""
-    if leaf.place[0] in counts:
+    if leaf.place[0] in counts or not leaf.least:
         return leaf
     return leaf._replace(least=_USUAL if value >= _USUAL else 0)
 

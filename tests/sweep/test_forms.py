@@ -179,6 +179,21 @@ def test_a_form_holds_where_a_size_that_is_broadcast_is_one(monkeypatch: pytest.
             assert {key: values[place] for key, values in found.figures.items()} == alone, points[place]
 
 
+def test_a_var_that_may_be_one_number_only_stays_a_number_in_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(families, "_START", 1000)
+    request = netcalc.load("unet").request  # whose padding is 0 or 1
+    points = [
+        {"batch": batch, "classes": 6 - batch, "channels": 3 + batch, "height": 480, "padding": 1, "crop": True}
+        for batch in range(1, 6)
+    ]
+    evaluator = Evaluator(request, COUNTS, tuple(points[0]))
+    found = evaluator.evaluate({key: [point[key] for point in points] for key in points[0]})
+    assert evaluator.by_forms == len(points) - 1
+    for place in (1, 4):
+        alone = values_of(request.with_settings(points[place]), COUNTS)
+        assert {key: values[place] for key, values in found.figures.items()} == alone, points[place]
+
+
 def test_an_attempt_of_too_much_work_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     def attempt(counting: Counting, point: Counted, leaves: Sequence[Leaf], *_: Any) -> Any:
         made = form_of(counting, point, leaves, most=100)

@@ -210,14 +210,21 @@ def changes(record: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _changed(record: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """Return a record with another value at a place; the rest of it is shared."""
     if not place:
         return value
-    changed = copy.deepcopy(record)
-    target = changed
-    for key in place[:-1]:
-        target = target[key]
-    target[place[-1]] = value
+    changed = copy.copy(record)
+    changed[place[0]] = _changed(record[place[0]], place[1:], value)
     return changed
+
+
+def shortened(value: Any) -> Any:
+    """Return a record in which each list of objects has the first of them alone, whose changes are those of all."""
+    if isinstance(value, dict):
+        return {key: shortened(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [shortened(item) for item in (value[:1] if value and isinstance(value[0], dict) else value)]
+    return value
 
 
 #: Mappings by names from the network, which may have any key, and values that may be of any type.
@@ -240,8 +247,9 @@ OPEN = {"inputs", "outputs", "attributes", "bindings", "counts", "default", "val
     ],
 )
 def test_a_changed_record_is_invalid(name: str, arguments: list[str], netcalc: Callable[..., CommandResult]) -> None:
-    record = validated(netcalc(*arguments, "--format", "json"), name)
+    record = shortened(validated(netcalc(*arguments, "--format", "json"), name))
     check = validator(name)
+    check.validate(record)
     tried = 0
     for what, changed in changes(record):
         if not any(f"'{key}'" in what for key in OPEN):

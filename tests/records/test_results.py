@@ -26,7 +26,7 @@ from netcalc.spec import elaborate
 from netcalc.spec.library import load_document
 from netcalc.verification.agreement import Agreement, DrawnNumbers, FlopsAgreement, OutputAgreement
 from netcalc.verification.reference_outputs import ReferenceOutput, ReferenceReport
-from tests.records.test_records import CALLS, OPEN, SMALL, changes, validator
+from tests.records.test_records import CALLS, OPEN, SMALL, changes, shortened, validator
 from tests.test_pipelines import CLIP, UNET, pipeline
 
 #: Mappings by names that may have any key or value.
@@ -245,7 +245,8 @@ def test_the_records_of_results_are_valid(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", VERSIONS)
 def test_a_changed_record_of_a_result_is_invalid(name: str, tmp_path: Path) -> None:
-    check, written = validator(name), _records(name, tmp_path)[0]
+    check, written = validator(name), shortened(_records(name, tmp_path)[0])
+    check.validate(written)
     for place, changed in changes(written):
         if not any(f"'{key}'" in place for key in _OPEN | _OPEN_IN.get(name, set())):
             assert not check.is_valid(changed), place

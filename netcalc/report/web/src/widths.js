@@ -31,12 +31,17 @@ export function textWidth(text, size, bold = false) {
 export function shortened(text, width, size, bold = false) {
   if (textWidth(text, size, bold) <= width) return text
   const characters = [...text]
-  let length = characters.length
-  while (length > 2) {
-    length -= 1
+  const cut = (length) => {
     const half = length >> 1
-    const cut = characters.slice(0, length - half).join('') + '…' + characters.slice(characters.length - half).join('')
-    if (textWidth(cut, size, bold) <= width) return cut
+    return characters.slice(0, length - half).join('') + '…' + characters.slice(characters.length - half).join('')
   }
-  return '…'
+  let fits = 1
+  let exceeds = characters.length
+  while (exceeds - fits > 1) {
+    // a longer cut is wider
+    const length = (fits + exceeds) >> 1
+    if (textWidth(cut(length), size, bold) <= width) fits = length
+    else exceeds = length
+  }
+  return fits > 1 ? cut(fits) : '…'
 }

@@ -36,7 +36,8 @@ class Picture(NamedTuple):
 
     def colors(self) -> set[tuple[int, ...]]:
         """Return all colors."""
-        return {self.at(x, y) for y in range(self.height) for x in range(self.width)}
+        channels = self.channels
+        return {color for row in self.rows for color in zip(*(row[n::channels] for n in range(3)), strict=True)}
 
 
 def decoded(content: bytes) -> Picture:
@@ -64,18 +65,23 @@ def decoded(content: bytes) -> Picture:
 
 def _unfiltered(kind: int, line: bytes, above: bytes, channels: int) -> bytes:
     row = bytearray(line)
-    for n, up in enumerate(above):
+    if kind == 2:
+        return bytes([(value + up) & 255 for value, up in zip(line, above, strict=True)])
+    for n, up in enumerate(above) if kind else ():
         left = row[n - channels] if n >= channels else 0
-        corner = above[n - channels] if n >= channels else 0
-        match kind:
-            case 1:
-                row[n] = (row[n] + left) & 255
-            case 2:
-                row[n] = (row[n] + up) & 255
-            case 3:
-                row[n] = (row[n] + (left + up) // 2) & 255
-            case 4:
-                guess = left + up - corner
-                near = min((left, up, corner), key=lambda value: abs(guess - value))
-                row[n] = (row[n] + near) & 255
+        if kind == 1:
+            row[n] = (row[n] + left) & 255
+        elif kind == 3:
+            row[n] = (row[n] + (left + up) // 2) & 255
+        else:
+            corner = above[n - channels] if n >= channels else 0
+            row[n] = (row[n] + _nearest(left, up, corner)) & 255
     return bytes(row)
+
+
+def _nearest(left: int, up: int, corner: int) -> int:
+    """Return the first of three neighbors that is nearest to left + up − corner."""
+    from_left, from_up, from_corner = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
+    if from_left <= from_up and from_left <= from_corner:
+        return left
+    return up if from_up <= from_corner else corner

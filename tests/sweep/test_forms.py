@@ -75,11 +75,24 @@ def _t5(draw: Random) -> dict[str, Any]:
     }
 
 
+def _unet(draw: Random) -> dict[str, Any]:
+    return {
+        "batch": draw.randint(1, 3),
+        "height": draw.randint(160, 240),  # without padding less than 188 are refused
+        "width": 4 * draw.randint(50, 60),
+        "image_channels": draw.choice([1, 3]),
+        "channels": 2 * draw.randint(1, 4),
+        "padding": draw.randint(0, 1),
+        "crop": draw.random() < 0.5,
+    }
+
+
 SPACES: dict[str, Callable[[Random], dict[str, Any]]] = {
     "transformer": _transformer,
     "resnet34": _resnet,
     "vit_b_16": _vit,
     "t5-small": _t5,
+    "unet": _unet,
 }
 
 

@@ -18,7 +18,7 @@ from tests.engine.tunings import TUNINGS
 
 @st.composite
 def shapes(draw: Any, rank: int, longest: int = 9) -> list[int]:
-    lead = [*([draw(st.integers(1, 3))] if draw(st.booleans()) else []), draw(st.sampled_from([1, 2, 5, 16]))]
+    lead = [*([draw(st.integers(1, 3))] if draw(st.booleans()) else []), draw(st.sampled_from([1, 2, 5, 16, 19]))]
     return lead + [draw(st.integers(1, longest)) for _ in range(rank)]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
+from netcalc.engine.lower.compiled_pool import compiled_passes, use_compiled_pool
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.pool_windows import AxisWindows, Pooling
 from netcalc.engine.lower.regions import Region, cut_regions
@@ -92,7 +94,9 @@ def _lower(
     jobs = context.parallelism.pass_jobs(images.elements)
     pixels = max(1, context.tuning.strip_elements // row)
     tiles = cut_regions(pooled.shape[0], pooled.shape[1], 1, pixels, jobs)
-    shapes = [pooling.buffer_shapes(tile) for tile in tiles]
+    compiled = use_compiled_pool(images, axes, context.tuning)
+    passes = partial(compiled_passes, pooling) if compiled else pooling.passes
+    shapes = [{} if compiled else pooling.buffer_shapes(tile) for tile in tiles]
 
     def index(tile: Region) -> tuple[slice, slice]:
         return slice(tile.first, tile.end), slice(tile.top, tile.bottom)
@@ -104,9 +108,7 @@ def _lower(
         out=pooled,
         tiles=tiles,
         index=index,
-        compute=lambda tile, result, buffers: pooling.passes(
-            images.array()[tile.first : tile.end], result, tile, buffers
-        ),
+        compute=lambda tile, result, buffers: passes(images.array()[tile.first : tile.end], result, tile, buffers),
         buffers={name: max(math.prod(one[name]) for one in shapes) for name in shapes[0]},
     )
     return True

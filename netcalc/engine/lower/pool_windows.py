@@ -108,6 +108,10 @@ class Pooling(NamedTuple):
                     parts = [operand[*lead, p : p + (count - 1) * step + 1 : step] for p in places]
                 yield from self._joining_passes(parts, target[*lead, start - first : stop - first])
             x = target
+        yield from self.factor_passes(result, tile)
+
+    def factor_passes(self, result: Array, tile: Region) -> Iterator[Pass]:
+        """Yield the pass that multiplies the rows of a region of the result by the factor, if there is one."""
         if self.factor is not None:
             factor = self.factor if self.factor.ndim == 0 else self.factor[tile.top : tile.bottom, ..., None]
             yield partial(np.multiply, result, factor.astype(result.dtype), result)

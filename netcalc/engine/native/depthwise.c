@@ -17,22 +17,6 @@ typedef struct {
     ptrdiff_t number, row, column;
 } Finish;
 
-/* Taps of a window that lie within the input, along one axis. */
-typedef struct {
-    ptrdiff_t start, begin, end;
-} Taps;
-
-INLINE Taps taps_within(const Windows *d, int axis, ptrdiff_t window) {
-    Taps t;
-    ptrdiff_t step = d->dilation[axis], size = d->size[axis];
-    t.start = window * d->stride[axis] - d->padding[axis];
-    t.begin = t.start >= 0 ? 0 : (-t.start + step - 1) / step;
-    t.end = t.start >= size ? 0 : (size - 1 - t.start) / step + 1;
-    if (t.end > d->kernel[axis]) t.end = d->kernel[axis];
-    if (t.begin > t.end) t.begin = t.end;
-    return t;
-}
-
 /* Sums of `pixels` windows that follow each other along the width, for LANES channels.  An element of the input is loaded
    once for all windows that it is in; `taps` and `stride` along the width are numbers known to the compiler. */
 INLINE void row(const Windows *d, const float *x, const float *weight, float *out, const Taps *t, ptrdiff_t column,

@@ -46,21 +46,22 @@ INLINE Lanes larger_lanes(Lanes a, Lanes b) {
 }
 
 /* As `at_least` and `at_most` in common.h, for each lane: one instruction, which compilers do not find by themselves. */
-INLINE Lanes lanes_at_least(Lanes x, float b) {
+INLINE Lanes each_at_least(Lanes x, Lanes b) {
 #if defined(__AVX512F__)
-    return (Lanes)_mm512_max_ps(_mm512_set1_ps(b), (__m512)x);
+    return (Lanes)_mm512_max_ps((__m512)b, (__m512)x);
 #elif defined(__AVX2__)
-    return (Lanes)_mm256_max_ps(_mm256_set1_ps(b), (__m256)x);
+    return (Lanes)_mm256_max_ps((__m256)b, (__m256)x);
 #elif defined(__SSE2__)
-    return (Lanes)_mm_max_ps(_mm_set1_ps(b), (__m128)x);
+    return (Lanes)_mm_max_ps((__m128)b, (__m128)x);
 #elif defined(__aarch64__)
-    return (Lanes)vmaxq_f32(vdupq_n_f32(b), (float32x4_t)x);
+    return (Lanes)vmaxq_f32((float32x4_t)b, (float32x4_t)x);
 #else
-    Lanes bound = (Lanes){0} + b;
-    Bits below = (Bits)(x < bound);
-    return (Lanes)(((Bits)bound & below) | ((Bits)x & ~below));
+    Bits below = (Bits)(x < b);
+    return (Lanes)(((Bits)b & below) | ((Bits)x & ~below));
 #endif
 }
+
+INLINE Lanes lanes_at_least(Lanes x, float b) { return each_at_least(x, (Lanes){0} + b); }
 
 INLINE Lanes lanes_at_most(Lanes x, float b) {
 #if defined(__AVX512F__)

@@ -3,7 +3,7 @@
 #ifndef NETCALC_WINDOWS_H
 #define NETCALC_WINDOWS_H
 
-#include <stddef.h>
+#include "common.h"
 
 enum { AXES = 3 };
 
@@ -17,5 +17,21 @@ typedef struct {
     ptrdiff_t size[AXES], kernel[AXES], stride[AXES], dilation[AXES], padding[AXES];
     ptrdiff_t image_stride, x_stride[AXES];
 } Windows;
+
+/* Taps of a window that lie within the input, along one axis. */
+typedef struct {
+    ptrdiff_t start, begin, end;
+} Taps;
+
+INLINE Taps taps_within(const Windows *d, int axis, ptrdiff_t window) {
+    Taps t;
+    ptrdiff_t step = d->dilation[axis], size = d->size[axis];
+    t.start = window * d->stride[axis] - d->padding[axis];
+    t.begin = t.start >= 0 ? 0 : (-t.start + step - 1) / step;
+    t.end = t.start >= size ? 0 : (size - 1 - t.start) / step + 1;
+    if (t.end > d->kernel[axis]) t.end = d->kernel[axis];
+    if (t.begin > t.end) t.begin = t.end;
+    return t;
+}
 
 #endif

@@ -42,19 +42,19 @@ class Geometry(NamedTuple):
     padding: Sequence[int]
     groups: int = 1
 
-    def arguments(self, x: Array, weight: Array, out: Array, first: int, counts: Sequence[int]) -> Windows:
+    def arguments(self, x: Array, weight: Array | None, out: Array, first: int, counts: Sequence[int]) -> Windows:
         """Return the kernels' description of windows.
 
         Args:
             x: images (images, sizes…, channels) of float32, whose channels lie together.
-            weight: in the order that a kernel takes.
+            weight: in the order that a kernel takes, if it takes one.
             out: its last axis has the filters.
             first: number of the first row of windows along the first axis.
             counts: number of windows along each axis.
         """
         strides = [stride // x.itemsize for stride in x.strides]
         return Windows(
-            *(array.ctypes.data for array in (x, weight, out)),
+            *(None if array is None else array.ctypes.data for array in (x, weight, out)),
             *(len(x), x.shape[-1], out.shape[-1], self.groups),
             _axes((first, *(0,) * (len(counts) - 1)), 0),
             _axes(counts, 1),
@@ -70,6 +70,10 @@ class Geometry(NamedTuple):
 
 class _Depthwise(ctypes.Structure):
     _fields_ = (("windows", Windows), ("epilogue", ctypes.POINTER(Epilogue)))
+
+
+class _Pool(ctypes.Structure):
+    _fields_ = (("windows", Windows), ("largest", ctypes.c_ssize_t))
 
 
 class _Grouped(ctypes.Structure):
@@ -98,6 +102,20 @@ def depthwise(
         None if epilogue is None else ctypes.pointer(epilogue),
     )
     return bound("depthwise", arguments, x, weight, out, epilogue)
+
+
+def pool(x: Array, out: Array, first: int, geometry: Geometry, *, largest: bool) -> Callable[[], object]:
+    """Return the call that computes the largest element or the sum of each window, those of the padding left out.
+
+    Args:
+        x: images (images, sizes…, channels) of float32, whose channels lie together, as many as a vector has or more.
+        out: (images, rows, counts…, channels), without gaps.
+        first: number of the first row of windows along the first axis.
+        geometry: the windows.
+        largest: True for the largest element, which is -inf in a window without elements; False for the sum.
+    """
+    arguments = _Pool(geometry.arguments(x, None, out, first, out.shape[1:-1]), largest)
+    return bound("pool", arguments, x, out)
 
 
 def grouped(

@@ -109,6 +109,17 @@ static void run(int n) {
 #endif
     show(out, images * count * count * channels);
 }
+#elif defined(OF_POOL)
+static void run(int n) {
+    ptrdiff_t stride = 1 + n % 3, kernel = 2 + n % 3, size = 9 + n, channels = 16 + 11 * n, padding = n % 2, images = 2;
+    ptrdiff_t count = (size + 2 * padding - kernel) / stride + 1;
+    float *out = numbers(images * count * count * channels);
+    Pool d = {{numbers(images * size * size * channels), NULL, out, images, channels, channels, 1, {0}, {1, count, count},
+               {1, size, size}, {1, kernel, kernel}, {1, stride, stride}, {1, 1, 1}, {0, padding, padding},
+               size * size * channels, {0, size * channels, channels}}, n % 2};
+    NAMED(pool, ISA)(&d);
+    show(out, images * count * count * channels);
+}
 #elif defined(OF_NORM)
 static void run(int n) {
     ptrdiff_t rows = 3, width = 1 + n * 13;

@@ -167,9 +167,13 @@ def _body(
         return body
     check_depth(elaboration, block, line)
     partial, scope = _empty_body(elaboration, block, arguments, inputs, key)
-    require_met(block.cursor, scope, passed_arguments(block, line), line.target_span)
-    with elaboration.reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
-        return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
+
+    def elaborate() -> Body:
+        require_met(block.cursor, scope, passed_arguments(block, line), line.target_span)
+        with elaboration.reporter.inside(f"in block {block.name!r}, called here", (line.args or line.cursor).key_span):
+            return _elaborate_body(elaboration, block, partial, scope)
+
+    return elaboration.elaborated(key, elaborate)  # with the requirements, which symbolic sizes are assumed to meet
 
 
 def _empty_body(
@@ -195,8 +199,12 @@ def _elaborated_alone(
 ) -> Body:
     """Return the body of a block in an elaboration of its own, without the place of a call."""
     partial, scope = _empty_body(elaboration, block, arguments, inputs, key)
-    require_met(block.cursor, scope, {})
-    return elaboration.elaborated(key, lambda: _elaborate_body(elaboration, block, partial, scope))
+
+    def elaborate() -> Body:
+        require_met(block.cursor, scope, {})
+        return _elaborate_body(elaboration, block, partial, scope)
+
+    return elaboration.elaborated(key, elaborate)
 
 
 def check_depth(elaboration: Elaboration, block: Block, line: Line) -> None:

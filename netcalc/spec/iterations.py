@@ -127,9 +127,10 @@ def _has_equal_values(text: Cursor, iterations: Iterations, scope: Scope) -> boo
                 for name in ("index_of_one", "index_of_another"):
                     number = symbol(name, least=iterations.start)
                     values.append(evaluate(text, scope.child(variables={index: number})))
+            equal = bool(values[0] == values[1])  # raises if it depends on the index
         except (NetcalcError, ValueError, TypeError, ArithmeticError):
             return False
-        return bool(values[0] == values[1]) and not different and not assumed
+        return equal and not different and not assumed
 
     if not is_closed(text):
         return computed()

@@ -70,6 +70,11 @@ class Expansion:
         return TooLargeError(Diagnostic("E003", message, node.span, chain=chain, hint=hint))
 
 
+def rows_of(body: Body) -> int:
+    """Return the number of rows that a body expands to."""
+    return Expansion(Reporter())._body(body).rows
+
+
 def _tensors(node: Node) -> int:
     params = len(node.params) if isinstance(node, OpNode) else 0
     return len(node.inputs) + len(node.outputs) + params

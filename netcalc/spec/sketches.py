@@ -43,9 +43,9 @@ _MOST_FORMS, _PAUSE = 24, 1 << 60
 SKETCHES: BoundedCache[Sketches] = BoundedCache(1_500)
 
 #: Operations that drop elements by chance: their shapes and figures are the same for every chance.
-_DROPS = ("dropout", "stochastic_depth")
+DROPS = ("dropout", "stochastic_depth")
 #: The chance that stands for all of them where only figures are read.
-_CHANCE = 0.5
+CHANCE = 0.5
 _NAME = re.compile(r"\$\{\s*(\w+)\s*\}")
 
 #: Function that elaborates the body of a block in an elaboration.
@@ -64,7 +64,7 @@ def sketched_body(
     if not elaboration.may_sketch or key.patches:
         return None
     sizes: list[int] = []
-    fixed = _counts(block.cursor)
+    fixed = counts_of(block.cursor)
     sketches = _sketches_of(key, sizes, elaboration, fixed)
     if sketches.has_failed:
         sizes.clear()
@@ -176,21 +176,21 @@ def _with_symbols(value: Any, symbols: Iterator[Any]) -> Any:
     return value
 
 
-def _counts(block: Cursor) -> frozenset[str]:
+def counts_of(block: Cursor) -> frozenset[str]:
     """Return the words in the numbers of iterations of a block, which give a body for each number."""
-    return kept(block.derived, _counts, lambda: counts_in(block.data))
+    return kept(block.derived, counts_of, lambda: counts_in(block.data))
 
 
 def with_equal_chances(block: Block, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a block with one value for all chances inside :func:`sketches_apart`."""
-    chances = _chances(block.cursor) if are_sketches_apart() else ()
-    changed = {name: _CHANCE for name in chances if type(arguments[name]) is float and 0 <= arguments[name] <= 1}
+    chances = chances_of(block.cursor) if are_sketches_apart() else ()
+    changed = {name: CHANCE for name in chances if type(arguments[name]) is float and 0 <= arguments[name] <= 1}
     return arguments | changed if changed else arguments
 
 
-def _chances(block: Cursor) -> frozenset[str]:
+def chances_of(block: Cursor) -> frozenset[str]:
     """Return the arguments of a block whose only uses are as the chance of operations that drop elements."""
-    return kept(block.derived, _chances, lambda: _chances_in(block.data))
+    return kept(block.derived, chances_of, lambda: _chances_in(block.data))
 
 
 def _chances_in(data: Any) -> frozenset[str]:
@@ -203,7 +203,7 @@ def _chances_in(data: Any) -> frozenset[str]:
             return item
         others = {}
         for key, value in item.items():
-            name = _NAME.fullmatch(value) if is_line and key in _DROPS and isinstance(value, str) else None
+            name = _NAME.fullmatch(value) if is_line and key in DROPS and isinstance(value, str) else None
             if name is None:
                 others[key] = rest(value, is_line=False)
             else:

@@ -16,7 +16,7 @@ from netcalc.sweep.plan import Undefined
 #: Least integer in a list that is no part of a structure; of others it is 1.
 LEAST = 3
 #: Integers of columns are less than this.
-_MOST = 1 << 62
+MOST = 1 << 62
 
 _SIZE = ("size",)
 
@@ -85,7 +85,7 @@ def structure_of(value: Any, least: int, row: list[int]) -> Any:
     """Return the structure of a value, whose integers are added to ``row``."""
     kind = type(value)
     if kind is int:
-        if least <= value < _MOST:
+        if least <= value < MOST:
             row.append(value)
             return _SIZE
         return "int", value
@@ -127,7 +127,7 @@ def groups(columns: Sequence[Column], values: Sequence[Sequence[Any]], size: int
 
 def _places(value: Any, place: tuple[Any, ...], least: int) -> Iterator[tuple[Any, ...]]:
     if type(value) is int:
-        if least <= value < _MOST:
+        if least <= value < MOST:
             yield place
     elif type(value) in (list, tuple):
         for index, item in enumerate(value):
@@ -139,9 +139,9 @@ def _integers(values: Sequence[Any]) -> Any:
     import numpy as np
 
     if isinstance(values, np.ndarray):
-        if values.dtype.kind == "i" or (values.dtype.kind == "u" and (not len(values) or int(values.max()) < _MOST)):
+        if values.dtype.kind == "i" or (values.dtype.kind == "u" and (not len(values) or int(values.max()) < MOST)):
             return values.astype(np.int64, copy=False)
         return None
-    if set(map(type, values)) != {int} or max(values) >= _MOST or min(values) <= -_MOST:
+    if set(map(type, values)) != {int} or max(values) >= MOST or min(values) <= -MOST:
         return None
     return np.array(values, np.int64)

@@ -18,10 +18,10 @@ from netcalc.options import MemoryOptions
 from netcalc.planning.points import MemoryPoints
 from netcalc.request import Request
 from netcalc.spec.same_body import sketches_apart
-from netcalc.spec.sketches import counts_in
-from netcalc.sweep.columns import LEAST, Column, groups
-from netcalc.sweep.families import Forms, Results
+from netcalc.sweep.chains import chain_of
+from netcalc.sweep.families import Rest, Results
 from netcalc.sweep.plan import Undefined
+from netcalc.sweep.points import Points
 
 #: Figures of work and parameters, under netcalc's convention.
 _COUNTS = ("params", "macs", "flops")
@@ -85,13 +85,13 @@ class Evaluator:
         self.request = request
         self.figures = figures
         self.names = names
-        self._forms = Forms(request, figures_of(request, figures)) if may_have_forms(request) else None
-        self._counts = counts_in(request.source.cursor.data)
+        self._points = Points(request, names, figures_of(request, figures), self._figures_at)
+        self._chain = chain_of(request, figures) if set(figures) <= {*_COUNTS} else None
 
     @property
     def by_forms(self) -> int:
-        """Number of the points so far whose figures a closed form gave."""
-        return 0 if self._forms is None else self._forms.evaluated
+        """Number of the points so far whose figures closed forms of the whole network gave."""
+        return self._points.by_forms
 
     def evaluate(self, columns: Mapping[str, Sequence[Any]]) -> Evaluated:
         """Return the figures of points whose values are columns, one list for each name."""
@@ -119,42 +119,25 @@ class Evaluator:
 
     def _fill(self, values: Sequence[Any], results: Results) -> None:
         """Write the figures of all points."""
-        size = len(values[0])
-
-        def single(place: int) -> tuple[int, ...] | None:
-            point = {name: _plain(listed[place]) for name, listed in zip(self.names, values, strict=True)}
-            return self._single(place, point, results)
-
-        if self._forms is None:
-            for place in range(size):
-                single(place)
+        if self._chain is None or self._chain.has_failed:
+            self._points.fill(values, results)
             return
-        taken = [
-            Column(name, listed, 1 if name in self._counts else LEAST)
-            for name, listed in zip(self.names, values, strict=True)
-        ]
-        for group in groups(taken, values, size):
-            first = int(group.places[0])
-            settings = {name: _plain(listed[first]) for name, listed in zip(self.names, values, strict=True)}
-            self._forms.evaluate(group, settings, single, results)
+        rest = Rest(self._chain.time)
+        self._points.fill(values, results, rest)
+        settings = [self._points.settings(values, place) for place in rest.places]
+        with sketches_apart():
+            counted = self._chain.figures(settings, self._figures_at)
+        results.put_rows({place: row for place, row in zip(rest.places, counted, strict=True) if row is not None})
+        for place, figures in zip(rest.places, counted, strict=True):
+            if figures is None:
+                self._points.single(values, place, results)
 
-    def _single(self, place: int, point: dict[str, Any], results: Results) -> tuple[int, ...] | None:
-        """Count one point as a network of its own, and return its figures; None if the spec refuses it."""
-        try:
-            with sketches_apart():
-                counted = self._at(point)
-        except NetcalcError as error:
-            results.reasons[place] = reason(error.diagnostics[0])
-            return None
-        figures = tuple(counted[name] for name in self.figures)
-        results.put(place, figures)
-        return figures
-
-    def _at(self, settings: Mapping[str, Any]) -> dict[str, int]:
+    def _figures_at(self, settings: Mapping[str, Any]) -> tuple[int, ...]:
         undefined = next((value for value in settings.values() if isinstance(value, Undefined)), None)
         if undefined is not None:
             raise NetcalcError(Diagnostic("E203", undefined))
-        return values_of(self.request.with_settings(settings), self.figures)
+        found = values_of(self.request.with_settings(settings), self.figures)
+        return tuple(found[name] for name in self.figures)
 
 
 @contextmanager
@@ -167,11 +150,6 @@ def _rare_collection() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a column as a Python value."""
-    return value.item() if hasattr(value, "dtype") else value
 
 
 def values_of(request: Request, figures: Collection[str]) -> dict[str, int]:
@@ -204,15 +182,3 @@ def figures_of(request: Request, names: Sequence[str]) -> Callable[[Program], li
         return [_MEMORY[name](point) if name in _MEMORY else getattr(total, name) for name in names]  # type: ignore[arg-type]
 
     return count
-
-
-def may_have_forms(request: Request) -> bool:
-    """Return False for a request whose programs are changed after their elaboration."""
-    source = request.source
-    changed = request.lora, request.quantize, request.prune, request.sizes, request.symbolic, request.constants
-    return not any(changed) and not source.storage.rules and not source.storage.unsettled
-
-
-def reason(problem: Diagnostic) -> str:
-    """Return a diagnostic in a line, without the remark that a value is given."""
-    return f"{problem.code}: {' '.join(problem.message.split())}".replace(" (--set)", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -27,6 +27,8 @@ _SHARE, _START = 0.2, 0.2
 #: Time of a form before one was made, in times of a single point.
 _FORM_OF_SINGLES = 5
 
+#: Points of a structure of which one is counted for the time that it takes.
+_MANY = 64
 #: Time that an attempt is expected to take, in times of one that was ended.
 _OF_ENDED = 4
 
@@ -51,11 +53,35 @@ class Results:
                 column = self.columns[index] = column.astype(object)
             column[places] = value
 
+    def put_rows(self, rows: Mapping[int, Sequence[int]]) -> None:
+        """Write the figures of some places, a row for each."""
+        import numpy as np
+
+        if rows:
+            columns = [np.array(column) for column in zip(*rows.values(), strict=True)]
+            self.put([*rows], [each if each.dtype == np.int64 else each.astype(object) for each in columns])
+
     def take(self, start: int, part: Results) -> None:
         """Write the figures and reasons of a part, whose first point has the place ``start``."""
         size = len(part.columns[0]) if part.columns else 0
         self.put(slice(start, start + size), part.columns)
         self.reasons |= {start + place: reason for place, reason in part.reasons.items()}
+
+
+class Rest:
+    """Points for which no form pays, which are counted otherwise.
+
+    Args:
+        time: seconds for each of them; 0 if that is not known.
+    """
+
+    def __init__(self, time: float) -> None:
+        self.time = time
+        self.places: list[int] = []
+
+    def add(self, places: Any) -> None:
+        """Add the points of some places."""
+        self.places += places.tolist()
 
 
 def _is_large(value: Any) -> bool:
@@ -82,6 +108,7 @@ class _Points(NamedTuple):
     settings: Mapping[str, Any]  # of one of them
     single: Single
     results: Results
+    rest: Rest | None
 
 
 class Forms:
@@ -99,12 +126,14 @@ class Forms:
         self.evaluated = 0  # points whose figures a form gave
         self._way = 0  # in which the last form was found
         self._fixed: frozenset[tuple[Any, ...]] = frozenset()  # integers that had to be known in some structure
-        self._single_time, self._form_time = _Mean(), _Mean()
+        self._single_time, self._form_time = Mean(), Mean()
         self._allowed = _START  # seconds for making forms that are left
 
-    def evaluate(self, group: Group, settings: Mapping[str, Any], single: Single, results: Results) -> None:
-        """Write the figures of the points of a structure."""
-        points = _Points(group, settings, single, results)
+    def evaluate(
+        self, group: Group, settings: Mapping[str, Any], single: Single, results: Results, rest: Rest | None = None
+    ) -> None:
+        """Write the figures of the points of a structure, or add them to the rest if no form pays."""
+        points = _Points(group, settings, single, results, rest)
         family = self._families.get(group.structure) or self._families.put(group.structure, _Family(self._fixed))
         import numpy as np
 
@@ -114,7 +143,11 @@ class Forms:
         else:
             self._by_fixed(points, family, places)
 
-    def _one_by_one(self, points: _Points, places: Iterable[int]) -> None:
+    def _one_by_one(self, points: _Points, places: Any) -> None:
+        if points.rest is not None:
+            points.rest.add(points.group.places[places])
+            self._allowed += _SHARE * points.rest.time * len(places)
+            return
         for place in places:
             self._timed(points, int(place))
 
@@ -149,12 +182,15 @@ class Forms:
             if not len(places):
                 return
         while len(places):
+            if points.rest is not None and not self._pays_after(points.rest, family, values, len(places)):
+                self._one_by_one(points, places)
+                return
             first, places = int(places[0]), places[1:]
             counted = self._timed(points, first)
             if counted is None:
                 continue
             family.misses[values] = family.misses.get(values, 0) + 1
-            if not self._pays(family, values, len(places)):
+            if points.rest is None and not self._pays(family, values, len(places), self._single_time.value):
                 continue
             made = self._made(points, first, fixed, counted)
             if isinstance(made, Late):
@@ -179,8 +215,17 @@ class Forms:
                 return
             places = self._over(made, points, open_, places)
 
-    def _pays(self, family: _Family, values: tuple[int, ...], waiting: int) -> bool:
-        """Return True if a form is worth its time for points like those that had none so far."""
+    def _pays_after(self, rest: Rest, family: _Family, values: tuple[int, ...], waiting: int) -> bool:
+        """Return True if a form is worth its time for points that are counted with the rest otherwise."""
+        if not (rest.time and self._single_time.value):
+            return not self._single_time.value and waiting >= _MANY  # one of them tells the time
+        pays = self._pays(family, values, waiting, rest.time)
+        if not pays:
+            family.misses[values] = family.misses.get(values, 0) + waiting
+        return pays
+
+    def _pays(self, family: _Family, values: tuple[int, ...], waiting: int, time: float) -> bool:
+        """Return True if a form is worth its time for points like those that had none so far, and take ``time``."""
         if family.failures >= _MOST_FAILURES or len(family.forms.get(values, ())) >= _MOST_ALIKE:
             return False
         if self._kept >= _MOST_FORMS:
@@ -189,7 +234,7 @@ class Forms:
         expected = self._form_time.value or _FORM_OF_SINGLES * self._single_time.value
         if expected > self._allowed:
             return False
-        return (family.misses[values] + waiting) * self._single_time.value >= expected
+        return (family.misses.get(values, 0) + waiting) * time >= expected
 
     def _over(self, form: Form, points: _Points, open_: Sequence[int], places: Any) -> Any:
         """Write the figures of the points that a form holds for, and return the others."""
@@ -199,7 +244,7 @@ class Forms:
         held, found = form.straight.over(columns, len(places))
         number = int(held.sum())
         self.evaluated += number
-        self._allowed += number * self._single_time.value
+        self._allowed += number * (self._single_time.value if points.rest is None else points.rest.time)
         if held.all():
             everywhere = whole and len(places) == len(points.results.columns[0])
             points.results.put(slice(None) if everywhere else group.places[places], found)
@@ -221,6 +266,9 @@ class Forms:
         assert self._counting is not None
         point = Counted({**self._settings, **settings}, counted)
         form = form_of(self._counting, point, leaves, self._way)
+        counts = tuple(leaf.place for leaf in leaves if leaf.place[0] in self._counting.counts)
+        if form is None and counts:
+            form = Open(counts)  # iterations may differ in a way that has no form for any number of them
         if isinstance(form, Form):
             self._way = form.way
         taken = process_time() - start
@@ -254,7 +302,7 @@ def _parts(columns: Sequence[Any], places: Any) -> Iterator[tuple[tuple[int, ...
         yield tuple(row), places[part]
 
 
-class _Mean:
+class Mean:
     """Mean of times in seconds, of which recent ones weigh more; 0 before the first."""
 
     def __init__(self) -> None:

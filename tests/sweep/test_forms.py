@@ -18,7 +18,7 @@ from netcalc.spec import iterations, sketches
 from netcalc.spec.body_cache import BODIES
 from netcalc.spec.elaboration import Elaboration
 from netcalc.spec.sketches import _chances_in
-from netcalc.sweep import families
+from netcalc.sweep import evaluation, families
 from netcalc.sweep.evaluation import Evaluator, values_of
 from netcalc.sweep.forms import Counted, Counting, Late, Leaf, form_of
 from netcalc.sweep.straight import Straight
@@ -99,6 +99,7 @@ SPACES: dict[str, Callable[[Random], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", SPACES)
 def test_forms_give_the_figures_of_networks_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(families, "_START", 1000)  # seconds, so that forms do not depend on the machine
+    monkeypatch.setattr(evaluation, "chain_of", lambda *_: None)
     request = netcalc.load(name).request
     draw = Random(7)
     points = [SPACES[name](draw) for _ in range(80)]
@@ -137,7 +138,7 @@ def _efficientnet(draw: Random) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "space"), [("swin_t", _swin), ("efficientnet_b0", _efficientnet)])
-def test_points_without_forms_have_the_figures_of_networks_that_share_nothing(
+def test_points_of_many_structures_have_the_figures_of_networks_that_share_nothing(
     name: str, space: Callable[[Random], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = Random(11)
@@ -367,15 +368,41 @@ def test_forms_that_never_pay_take_a_share_of_the_time(monkeypatch: pytest.Monke
     def form_of(*_: object) -> None:
         clock["form"] += 5.0
 
-    def at(self: Evaluator, _: object) -> dict[str, int]:
+    def at(self: Evaluator, _: object) -> tuple[int, ...]:
         clock["single"] += 1.0
-        return dict.fromkeys(self.figures, 1)
+        return (1,) * len(self.figures)
 
     monkeypatch.setattr(families, "process_time", lambda: sum(clock.values()))
     monkeypatch.setattr(families, "form_of", form_of)
-    monkeypatch.setattr(Evaluator, "_at", at)
+    monkeypatch.setattr(Evaluator, "_figures_at", at)
     rates = [0.001 * number for number in range(40) for _ in range(10)]
     evaluator = Evaluator(netcalc.load("gpt2").request, COUNTS, ("dropout", "d_model"))
     evaluator.evaluate({"dropout": rates, "d_model": [12 * number for number in range(1, 401)]})
     assert clock["single"] == 400
     assert 0 < clock["form"] <= 0.2 * 400 + 5
+
+
+def test_requirements_of_blocks_hold_where_bodies_are_used_again() -> None:
+    block = {"channels": "${c}", "stride": "${s if index == 0 else 1}", "dilation": "${a if index == 0 else b}"}
+    network = netcalc.load_data(
+        {
+            "netcalc": 1,
+            "dims": {"d": 64},
+            "vars": {"n": 2, "a": 1, "b": 1, "c": 64, "s": 1},
+            "inputs": {"x": [1, "d", 56, 56]},
+            "layers": [{"repeat": 1, "sequence": [{"repeat": "${n}", "basic_block": block}]}],
+        }
+    )
+    columns = {
+        "a": [1] * 40 + [1, 2] * 10,
+        "b": [1] * 40 + [2, 1] * 10,
+        "c": list(range(8, 68)),
+        "d": list(range(8, 68)),
+        "n": [1, 2, 3, 2] * 15,
+        "s": [1, 2, 1] * 20,
+    }
+    found = Evaluator(network.request, COUNTS, tuple(columns)).evaluate(columns)
+    refused = [reason is not None for reason in found.reasons]
+    assert refused == [
+        a != 1 or (b != 1 and n > 1) for a, b, n in zip(columns["a"], columns["b"], columns["n"], strict=True)
+    ]

@@ -62,9 +62,8 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, Documented]]:
 
 def _lengths(tree: ast.Module, length: int) -> Iterator[str]:
     """Yield a module and functions that are too long; a module that is one class is not cut to fit."""
-    lines = [
-        (name, node, (node.end_lineno or 0) - node.lineno) for name, node in _definitions(tree) if node is not tree
-    ]
+    definitions = ((name, node) for name, node in _definitions(tree) if not isinstance(node, ast.Module))
+    lines = [(name, node, (node.end_lineno or 0) - node.lineno) for name, node in definitions]
     classes = [count for _, node, count in lines if isinstance(node, ast.ClassDef)]
     if length > MODULE_LINES and max(classes, default=0) <= 0.8 * length:
         yield f"{length} lines"

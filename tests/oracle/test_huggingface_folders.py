@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 Run = Callable[..., CommandResult]
-CASES = {name: table.model_type for table in tables() for name in table.part("models")}
+CASES: dict[str, str] = {name: table.model_type for table in tables() for name in table.part("models")}
 #: Images of model types whose configuration names no size, for the commands to be quick.
 SIZES = dict.fromkeys(("conditional_detr", "detr"), ("--set", "height=64", "--set", "width=96"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import NamedTuple, TextIO
 from unicodedata import category, east_asian_width
 
@@ -71,9 +72,15 @@ def is_width(text: str) -> bool:
 
 def width_of(text: str) -> int:
     """Number of terminal columns that a clean text without styles takes."""
-    if not text or max(text) < "\u0300":  # below, no character is combining or wide
+    if text.isascii() or max(text) < "\u0300":  # below, no character is combining or wide
         return len(text)
-    return sum(0 if category(c) in ("Mn", "Me") else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(map(_columns, text))
+
+
+@lru_cache(4096)
+def _columns(character: str) -> int:
+    """Number of terminal columns that a character takes."""
+    return 0 if category(character) in ("Mn", "Me") else 2 if east_asian_width(character) in "WF" else 1
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:

@@ -15,9 +15,10 @@ from startup import process, script
 
 TORCH = """
 import sys
-sys.path.insert(0, "benchmarks/peers")
+sys.path.insert(0, "benchmarks")
 import torch
-from convolutional import resnet34
+import peers.torchvision_import
+from torchvision.models import resnet34
 with torch.inference_mode():
     print(resnet34().eval()(torch.randn(1, 3, 224, 224)))
 """

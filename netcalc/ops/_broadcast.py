@@ -36,7 +36,7 @@ def expands(shape: Sequence[Dim], target: Sequence[Dim]) -> bool:
     """Return True if ``shape`` broadcasts to ``target``."""
     aligned = list(zip(reversed(shape), reversed(target), strict=False))
     return len(shape) <= len(target) and all(
-        _is_number_one(size) or equal(size, 1 if _is_one(size) else other) for size, other in aligned
+        _is_number_one(size) or size == other or equal(size, 1 if _is_one(size) else other) for size, other in aligned
     )
 
 

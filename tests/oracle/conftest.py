@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,11 @@ import pytest
 from netcalc.formats.libraries.torchvision_import import import_torchvision
 
 import_torchvision()
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # the threads of several workers would wait for each other
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)

@@ -4,49 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from netcalc.expressions.tree import (
-    Apply,
-    Attribute,
-    Binary,
-    Choice,
-    Index,
-    List,
-    Literal,
-    Name,
-    Node,
-    Slice,
-    Unary,
-    names_of,
-)
+from netcalc.expressions import tree
+from netcalc.expressions.tree import Node, names_of
 
 
 def rewritten(node: Node, names: Collection[str], replace: Callable[[Node], str]) -> str:
     """Return the text of an expression in which ``replace`` gives the texts of the parts without ``names``."""
-    if isinstance(node, Literal):
+    if isinstance(node, tree.Literal):
         return literal(node.value)
     if names_of(node).isdisjoint(names):
         return replace(node)
     parts = [rewritten(child, names, replace) for child in node.children]
     match node:
-        case Name(name=name):
+        case tree.Name(name=name):
             return name
-        case List():
+        case tree.List():
             return f"[{', '.join(parts)}]"
-        case Unary(op=op):
+        case tree.Unary(op=op):
             return f"({op} {parts[0]})"
-        case Binary(op=op):
+        case tree.Binary(op=op):
             return f"({parts[0]} {op} {parts[1]})"
-        case Choice():
+        case tree.Choice():
             return "({} if {} else {})".format(*parts)
-        case Attribute(name=name):
+        case tree.Attribute(name=name):
             return f"{parts[0]}.{name}"
-        case Index():
+        case tree.Index():
             return f"{parts[0]}[{parts[1]}]"
-        case Slice(start=start, stop=stop):
+        case tree.Slice(start=start, stop=stop):
             owner, *bounds = parts
             first = bounds[0] if start is not None else ""
             return f"{owner}[{first}:{bounds[-1] if stop is not None else ''}]"
-        case Apply(function=function):
+        case tree.Apply(function=function):
             return f"{function}({', '.join(parts)})"
     raise AssertionError(node)
 

@@ -24,8 +24,7 @@ INLINE void row(const Windows *d, const float *x, const float *weight, float *ou
     Lanes sums[PIXELS][VECTORS] = {{{0}}};
     for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
         for (ptrdiff_t j = t[1].begin; j < t[1].end; j++) {
-            const float *p = x + (t[0].start + i * d->dilation[0]) * d->x_stride[0] +
-                             (t[1].start + j * d->dilation[1]) * d->x_stride[1];
+            const float *p = row_at(d, x, t, i, j);
             const float *w = weight + (i * d->kernel[1] + j) * taps * d->channels;
             Lanes tap[MOST_TAPS];
 #pragma GCC unroll 8
@@ -53,9 +52,7 @@ INLINE void window(const Windows *d, const float *x, const float *weight, float 
     for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
         for (ptrdiff_t j = t[1].begin; j < t[1].end; j++)
             for (ptrdiff_t k = t[2].begin; k < t[2].end; k++) {
-                const float *p = x + (t[0].start + i * d->dilation[0]) * d->x_stride[0] +
-                                 (t[1].start + j * d->dilation[1]) * d->x_stride[1] +
-                                 (t[2].start + k * d->dilation[2]) * d->x_stride[2];
+                const float *p = tap_at(d, x, t, i, j, k);
                 const float *w = weight + ((i * d->kernel[1] + j) * d->kernel[2] + k) * d->channels;
                 for (int v = 0; v < vectors; v++) sums[v] += load(w + v * LANES) * load(p + v * LANES);
             }

@@ -19,9 +19,7 @@ INLINE void window(const Windows *d, const float *x, float *out, const Taps *t, 
     for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
         for (ptrdiff_t j = t[1].begin; j < t[1].end; j++)
             for (ptrdiff_t k = t[2].begin; k < t[2].end; k++) {
-                const float *p = x + (t[0].start + i * d->dilation[0]) * d->x_stride[0] +
-                                 (t[1].start + j * d->dilation[1]) * d->x_stride[1] +
-                                 (t[2].start + k * d->dilation[2]) * d->x_stride[2];
+                const float *p = tap_at(d, x, t, i, j, k);
                 for (int v = 0; v < vectors; v++) {
                     Lanes element = load(p + v * LANES);
                     if (!largest) {

@@ -34,4 +34,13 @@ INLINE Taps taps_within(const Windows *d, int axis, ptrdiff_t window) {
     return t;
 }
 
+/* The place in an image of a tap of a window along the first two axes, and along all of them. */
+INLINE const float *row_at(const Windows *d, const float *x, const Taps *t, ptrdiff_t i, ptrdiff_t j) {
+    return x + (t[0].start + i * d->dilation[0]) * d->x_stride[0] + (t[1].start + j * d->dilation[1]) * d->x_stride[1];
+}
+
+INLINE const float *tap_at(const Windows *d, const float *x, const Taps *t, ptrdiff_t i, ptrdiff_t j, ptrdiff_t k) {
+    return row_at(d, x, t, i, j) + (t[2].start + k * d->dilation[2]) * d->x_stride[2];
+}
+
 #endif

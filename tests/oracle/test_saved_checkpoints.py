@@ -38,8 +38,8 @@ WITHOUT_FILES |= {"alexnet-original", "plain18", "plain34", "rnnsearch-50", "seq
 WITHOUT_FILES |= LECTURE_NETWORKS | {"vilt-b32-pretraining"}  # transformers has no class with both heads
 WITHOUT_FILES |= DETECTORS  # test_faster_rcnn loads their files, with proposals
 WITHOUT_FILES |= {f"lstm-lm-ptb-{size}" for size in ("small", "medium", "large")}
-#: Networks whose outputs torch itself computes in float32 with larger errors than the tolerance.
-IN_DOUBLE = {"mobilebert", "gemma-3n-e4b-multimodal"}
+#: Networks whose outputs torch itself computes in float32 with errors of half the tolerance and more.
+IN_DOUBLE = {"mobilebert", "gemma-3n-e4b-multimodal", "qwen3.5-9b-vision"}
 
 
 def test_every_shipped_spec_is_covered() -> None:

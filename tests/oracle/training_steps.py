@@ -1,8 +1,8 @@
 """Steps of training by PyTorch on CPUs: the peak of what they allocate, and what autograd keeps under autocast.
 
 The peak is that of all allocations and releases of PyTorch's allocator that its profiler records, in a step after one
-that has made states of the optimizer, with one thread, and with gradients of ones at all outputs.  Memory that oneDNN
-takes without the allocator is not in it.
+that has made states of the optimizer, with one thread, and with gradients of ones at all outputs.  The workspace that a
+convolution takes and gives back within one call is not in it: oneDNN has another one for each family of processors.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ STEPS = {
     if (case.mode == "train") == (case.attention == "sdpa-cpu") or case.spec == "mamba-130m"
 }
 
+#: Operators of PyTorch that take a workspace.
+CONVOLUTIONS = ("aten::mkldnn_convolution", "aten::convolution_backward")
 
 #: Steps that compute layers again, or whose gradients are added to those of earlier passes.
 RECOMPUTED = [f"{spec}, train, sdpa-cpu" for spec in ("llama-3-8b", "gpt2", "opt-125m", "mistral-7b")]
@@ -77,12 +79,20 @@ def peak_by_torch(
             step()
     finally:
         torch.set_num_threads(threads)
-    events = [event for event in recorded.profiler.kineto_results.events() if event.name() == "[memory]"]
-    live = peak = 0
-    for event in sorted(events, key=lambda event: event.start_ns()):
-        live += event.nbytes()
-        peak = max(peak, live)
-    return peak
+    return _peak(sorted(recorded.profiler.kineto_results.events(), key=lambda event: event.start_ns()))
+
+
+def _peak(events: list[Any]) -> int:
+    """Return the most bytes that live at a time outside calls of convolutions, or when they end."""
+    live = peak = end = 0
+    for event in events:
+        if event.start_ns() > end:
+            peak = max(peak, live)
+        if event.name() in CONVOLUTIONS:
+            end = event.start_ns() + event.duration_ns()
+        elif event.name() == "[memory]":
+            live += event.nbytes()
+    return max(peak, live)
 
 
 def kept_by_netcalc(case: Case) -> int:

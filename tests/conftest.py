@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -22,6 +23,29 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files and generated pages")
+    parser.addoption("--every", action="store_true", help="run every case of the tests marked as sampled")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "sampled(one_of): run about one case of so many, or all with --every")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out most cases of the tests marked as sampled, except of those that the command line names."""
+    if config.getoption("--every") or config.getoption("--update") or any("::" in name for name in config.args):
+        return
+    left = {
+        item for item in items if (mark := item.get_closest_marker("sampled")) and not _is_sampled(item, *mark.args)
+    }
+    if left:
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
+
+
+def _is_sampled(item: pytest.Item, one_of: int) -> bool:
+    """Return if a case is in the sample, which depends on its name only."""
+    return crc32(item.nodeid.encode()) % one_of == 0
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def test_conventions_without_backward_passes_refuse_them(convention: str) -> Non
     assert caught.value.diagnostics[0].code == "E701"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", shipped())
 def test_parts_add_up_and_weights_stay_the_same(name: str) -> None:
     network = built(name, **SMALL.get(name, {}))

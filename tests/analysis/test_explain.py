@@ -35,6 +35,7 @@ def steps(found: Program, path: str) -> dict[tuple[str, str], object]:
     }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", shipped())
 def test_every_row_of_a_report_is_explained(name: str) -> None:
     found = elaborate(load_document(name))

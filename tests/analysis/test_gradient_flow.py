@@ -79,6 +79,7 @@ def assert_flows(network: Program, inputs: frozenset[str] = frozenset()) -> Grad
     return flow
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_shipped_specs(name: str) -> None:
     assert_flows(built(name, **SMALL[name]))

@@ -51,6 +51,7 @@ ROWS: list[tuple[list[str], SummaryOptions]] = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("spec", [SMALL, *shipped()])
 def test_rows_add_up(spec: str) -> None:
     network = package.load(spec)

@@ -45,6 +45,7 @@ CHECKS = (
     "keras-mutants",
     "export-onnx",
     "export-torch",
+    "cases",
 )
 
 

@@ -145,6 +145,7 @@ def test_small_specs_at_all_sizes(name: str, data: st.DataObject) -> None:
         check(other)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_specs(name: str) -> None:
     loaded = load_document(name)

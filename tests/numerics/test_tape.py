@@ -38,6 +38,7 @@ def assert_holds_what_is_declared(network: Program) -> None:
     assert tape.saved_bytes == saved_bytes(declared)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_memory_of_shipped_specs(name: str) -> None:
     assert_holds_what_is_declared(built(name, **SMALL[name]))

@@ -60,6 +60,7 @@ def family(name: str) -> str:
 FAMILIES = sorted({family(name) for name in shipped()})
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("first", FAMILIES)
 def test_reports_fit_on_every_shipped_spec(first: str) -> None:
     """Each spec is compared with its neighbour in the list."""

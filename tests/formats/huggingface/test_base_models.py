@@ -34,6 +34,7 @@ def _load(folder: Path, model_type: str, architecture: str, **settings: object) 
     return netcalc.load(write_config(folder, config), set=settings)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("model_type", "architecture"), _base_models())
 def test_a_base_model_decodes(model_type: str, architecture: str, tmp_path: Path) -> None:
     positions = str(_load(tmp_path, model_type, architecture).program.caches.new)

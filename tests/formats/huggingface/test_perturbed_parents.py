@@ -38,6 +38,7 @@ def perturbed(value: Any) -> Any:
     return value
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("table", "architecture"), CASES, ids=[name for _, name in CASES])
 def test_an_import_keeps_its_figures_when_its_parent_changes(
     table: Any, architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

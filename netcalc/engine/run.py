@@ -40,6 +40,7 @@ from netcalc.process_memory import MemoryBaseline
 from netcalc.results import Entry, recorded
 from netcalc.run_options import ParameterOptions
 from netcalc.weights.saved import TensorResult
+from netcalc.weights.stored import kept_open
 
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
@@ -259,7 +260,8 @@ def _reference(
             progress(done, total, instance.path)
         return outputs
 
-    outputs = unroll(program, arrays, evaluate, tracer.record_call if tracer.patterns else None)
+    with kept_open():
+        outputs = unroll(program, arrays, evaluate, tracer.record_call if tracer.patterns else None)
     named = dict(zip(program.output_names, outputs, strict=True))
     rows = tuple(tracer.rows)
     return RunResult(program.name, seed, named, rows, buffers, required, "reference", inputs=given)

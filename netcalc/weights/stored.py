@@ -13,6 +13,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -29,6 +30,10 @@ BITS = {
     "F6_E3M2": 6,
     "F4": 4,
 }
+#: Files that :func:`kept_open` holds at most, since a process may have a limited number.
+_MOST_OPEN = 16
+#: Files that are held open in this thread, by process and path: a forked process would share their positions.
+_open_files: ContextVar[dict[tuple[int, str], io.FileIO] | None] = ContextVar("_open_files", default=None)
 #: Characters of a text of a file that a message repeats.
 _CLIPPED = 80
 _KINDS = (
@@ -135,6 +140,25 @@ class _Bounded(io.BufferedReader):
 
 
 @contextmanager
+def kept_open() -> Iterator[None]:
+    """Hold the last files that :func:`opened` gives open within the context, for many tensors of few files.
+
+    A file that is replaced meanwhile is read on as it was.
+    """
+    if _open_files.get() is not None:
+        yield
+        return
+    files: dict[tuple[int, str], io.FileIO] = {}
+    token = _open_files.set(files)
+    try:
+        yield
+    finally:
+        _open_files.reset(token)
+        for raw in files.values():
+            raw.close()
+
+
+@contextmanager
 def opened(path: str | Path, most: int = MAX_TENSOR_HEADER) -> Iterator[tuple[io.BufferedReader, int]]:
     """Give a regular file, which reads at most ``most`` bytes at once, and its length in bytes.
 
@@ -142,6 +166,27 @@ def opened(path: str | Path, most: int = MAX_TENSOR_HEADER) -> Iterator[tuple[io
         OSError: the file cannot be opened.
         DamagedError: it is no regular file: a pipe or a device could be endless, or wait for ever.
     """
+    files, key = _open_files.get(), (os.getpid(), os.fspath(path))
+    raw = None if files is None else files.pop(key, None)
+    if raw is None:
+        raw = _opened_raw(path)
+    else:
+        raw.seek(0)
+    file, keep = _Bounded(raw, most), False
+    try:
+        yield file, os.fstat(raw.fileno()).st_size
+        keep = files is not None and key not in files  # it is if the file was opened twice at a time
+    finally:
+        if not keep:
+            file.close()
+    if files is not None and keep:
+        file.detach()
+        files[key] = raw
+        if len(files) > _MOST_OPEN:
+            files.pop(next(iter(files))).close()
+
+
+def _opened_raw(path: str | Path) -> io.FileIO:
     require_readable(path)
     try:
         mode = Path(path).stat().st_mode
@@ -151,8 +196,7 @@ def opened(path: str | Path, most: int = MAX_TENSOR_HEADER) -> Iterator[tuple[io
         kind = next((name for test, name in _KINDS if test(mode)), "something else")
         raise DamagedError(f"{kind} where a regular file is expected")
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with _Bounded(io.FileIO(path, opener=lambda name, _: os.open(name, flags)), most) as file:
-        yield file, os.fstat(file.fileno()).st_size
+    return io.FileIO(path, opener=lambda name, _: os.open(name, flags))
 
 
 @contextmanager

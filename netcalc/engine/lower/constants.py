@@ -21,6 +21,7 @@ from netcalc.ir import Program
 from netcalc.numerics.generators import held_seed
 from netcalc.numerics.parameters import Parameters
 from netcalc.opdef import Param
+from netcalc.weights.stored import kept_open
 
 
 class Constants:
@@ -66,10 +67,11 @@ class Constants:
 
     @contextmanager
     def reading(self, values: Parameters) -> Iterator[None]:
-        """Provide the values of parameters to :meth:`fetch` within the context."""
+        """Provide the values of parameters to :meth:`fetch` within the context, in which their files stay open."""
         self._values = values
         try:
-            yield
+            with kept_open():
+                yield
         finally:
             self._values = None
 

@@ -108,8 +108,8 @@ class Tuning:
     winograd_least_tiles: int = 64
     #: Pixels on a side of the tiles of the result that the compiled kernels may take.
     winograd_sides: tuple[int, ...] = (2, 4)
-    #: Filters that are transformed at a time, when parameters are loaded.
-    winograd_filters: int = 64
+    #: Filters of one channel that are transformed at a time, when parameters are loaded.
+    winograd_filters: int = 1 << 12
     #: Time to read and pack a matrix element, in multiply-adds of a product.
     winograd_packing_cost: float = 16
     #: Time of an element of a pass over an array, in multiply-adds of a product.

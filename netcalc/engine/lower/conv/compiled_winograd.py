@@ -14,7 +14,7 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles, unflattened
-from netcalc.engine.lower.conv.winograd_transforms import transformed_filters
+from netcalc.engine.lower.conv.winograd_transforms import transform_filters
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
 from netcalc.engine.lower.small_gemm import blocks
@@ -37,10 +37,10 @@ def emit_compiled_winograd(context: LoweringContext, conv: Convolution, side: in
     rows = across * max(tile.region.images * tile.region.height for tile in tiles)
     columns, blas_threads = tiles[0].channels.stop, context.parallelism.blas_threads
     _, width = blocks(rows, channels, columns, blas_threads, tuning)
-    weight = context.constants.derived(
+    weight = context.constants.filled(
         (positions, outs // width, channels, width),
         x.dtype,
-        lambda: transformed_filters(conv, side, width, tuning.winograd_filters),
+        lambda filters: transform_filters(conv.filters(), side, tuning.winograd_filters, filters),
     )
 
     def pixels(region: Region) -> Region:

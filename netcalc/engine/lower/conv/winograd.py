@@ -22,9 +22,9 @@ from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles,
 from netcalc.engine.lower.conv.winograd_choice import kernels_apply
 from netcalc.engine.lower.conv.winograd_transforms import (
     fill_phases,
+    transform_filters,
     transform_input,
     transform_output,
-    transformed_filters,
 )
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.regions import Region
@@ -116,10 +116,10 @@ def emit_winograd(context: LoweringContext, conv: Convolution, side: int) -> Non
     columns = tiles[0].channels.stop
     blas_threads = context.parallelism.blas_threads
     _, width = blocks(rows, channels, columns, blas_threads, tuning)
-    weight = context.constants.derived(
+    weight = context.constants.filled(
         (16, outs // width, channels, width),
         conv.x.dtype,
-        lambda: transformed_filters(conv, 2, width, tuning.winograd_filters),
+        lambda filters: transform_filters(conv.filters(), 2, tuning.winograd_filters, filters),
     )
     winograd = _Winograd(conv, weight, width, across, blas_threads, tuning)
     lines = max(math.prod(winograd.lines_shape(tile.region)) for tile in tiles)

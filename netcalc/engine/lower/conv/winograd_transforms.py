@@ -33,22 +33,24 @@ _FILTER = {
 }
 
 
-def transformed_filters(conv: Convolution, side: int, width: int, at_a_time: int) -> Array:
-    """Return the filters as (positions in the tile, blocks, channels, ``width`` filters of a block).
+def transform_filters(filters: Array, side: int, at_a_time: int, out: Array) -> None:
+    """Transform filters, (filters, channels, 3, 3), to (positions in a tile, blocks, channels, filters of a block).
 
     Args:
+        filters: the filters.
         side: pixels on a side of a tile of the result.
-        at_a_time: filters that are transformed at a time.
+        at_a_time: filters of a channel that are transformed at a time.
+        out: the transformed filters.
     """
-    channels, outs, positions = conv.channels, conv.outs, (side + 2) ** 2
+    positions, blocks, channels, width = out.shape
     flat_filter = np.kron(_FILTER[side], _FILTER[side])  # of a filter written as nine numbers
-    filters, transformed = conv.filters(), np.empty((positions, outs // width, channels, width), conv.x.dtype)
-    for block, start in product(range(outs // width), range(0, width, at_a_time)):
-        end = min(start + at_a_time, width)
-        part = filters[block * width + start : block * width + end].astype(np.float64)  # sums are rounded once
-        flat = np.matmul(flat_filter, part.reshape(-1, 9).T).reshape(positions, end - start, channels)
-        transformed[:, block, :, start:end] = flat.swapaxes(1, 2)
-    return transformed
+    parts, step = filters.reshape(blocks, width, channels, 9), max(1, at_a_time // width)
+    for block, start in product(range(blocks), range(0, channels, step)):
+        end = min(start + step, channels)
+        part = np.empty((9, end - start, width))  # sums are rounded once
+        np.copyto(part, parts[block, :, start:end].transpose(2, 1, 0))
+        transformed = np.matmul(flat_filter, part.reshape(9, -1)).reshape(positions, *part.shape[1:])
+        np.copyto(out[:, block, start:end], transformed, casting="same_kind")
 
 
 def fill_phases(conv: Convolution, x: Array, pixels: Region, slab: Array) -> Iterator[Pass]:

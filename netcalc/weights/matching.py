@@ -16,7 +16,7 @@ from netcalc.arrays import numpy_dtype
 from netcalc.diagnostics import Diagnostic, NetcalcError, nearest
 from netcalc.dims import integer
 from netcalc.dtypes import DTYPES, FLOATS, INTEGERS
-from netcalc.ir import CheckpointLocation, PatternWork, Program, join, size_of
+from netcalc.ir import CheckpointEntry, CheckpointLocation, PatternWork, Program, join, size_of
 from netcalc.ir.storage import OWN
 from netcalc.limits import MAX_LOOKUPS
 from netcalc.opdef import Buffer, Param
@@ -32,6 +32,10 @@ IsDrawn: TypeAlias = Callable[[str, Param], bool]
 
 #: Names of missing tensors, and of unexpected ones, that are compared for misspellings.
 _CANDIDATES = 100
+
+
+def _same(name: str) -> str:
+    return name
 
 
 class Match(NamedTuple):
@@ -145,7 +149,7 @@ class _Matching:
             return added
         if prefix and not stored:
             return lambda name: name.removeprefix(prefix)
-        return lambda name: name
+        return _same
 
     def add(self, parameter: ParameterInstance) -> None:
         """Look a parameter up, and compare what is found."""
@@ -184,7 +188,7 @@ class _Matching:
         if self.lookups > MAX_LOOKUPS:
             message = f"{self.program.name} has parameters under more than {MAX_LOOKUPS:,} names, too many to look up"
             raise NetcalcError(Diagnostic(MAX_LOOKUPS.code, message))
-        renamed = self._places(parameter)
+        renamed = self._places(parameter, entries)
         for quantifier in (all, any):
             for group in renamed:
                 present = [c for c in group if quantifier(name in self.headers for name in c.names)]
@@ -194,6 +198,8 @@ class _Matching:
 
     def _readings(self, parameter: ParameterInstance, present: list[CheckpointLocation]) -> list[CheckpointLocation]:
         """Return places without repetition: of several readings of the same tensors the first whose shape fits."""
+        if len(present) == 1:
+            return present
         readings: dict[tuple[str, ...], list[CheckpointLocation]] = {}
         for location in dict.fromkeys(present):
             readings.setdefault(location.names, []).append(location)
@@ -204,14 +210,18 @@ class _Matching:
             for ways in readings.values()
         ]
 
-    def _places(self, parameter: ParameterInstance) -> list[list[CheckpointLocation]]:
+    def _places(
+        self, parameter: ParameterInstance, entries: Sequence[CheckpointEntry]
+    ) -> Sequence[Sequence[CheckpointLocation]]:
         """Return the places of each entry of a parameter, under the names in the file."""
-        groups = [*(entry.alternatives for entry in parameter.entries), (CheckpointLocation.of(parameter.path),)]
+        groups = [*(entry.alternatives for entry in entries), (CheckpointLocation.of(parameter.path),)]
+        if self.rename is _same:
+            return groups
         return [[location.renamed(self.rename) for location in group] for group in groups]
 
     def is_audited(self, parameter: ParameterInstance) -> bool:
         """Return True if a parameter that is missing is one of packed tensors, and the audit names what is wrong."""
-        for location in (location for group in self._places(parameter) for location in group):
+        for location in (location for group in self._places(parameter, parameter.entries) for location in group):
             if self._audited(parameter, location):
                 rest = (name for name in location.names if name not in self.verdicts)
                 self.mismatches += (Mismatch("missing", name, "is missing", "the parameter ") for name in rest)

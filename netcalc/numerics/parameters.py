@@ -31,7 +31,7 @@ from netcalc.weights.matching import match
 from netcalc.weights.naming import in_checkpoint, in_reference
 from netcalc.weights.packing.quantization import quantization_beside
 from netcalc.weights.packing.unpacked import UnpackedTensors, unpacked
-from netcalc.weights.pieces import Part
+from netcalc.weights.pieces import Part, seeks_parts
 from netcalc.weights.report import WeightsReport
 from netcalc.weights.tensor_files import Tensors
 
@@ -148,6 +148,22 @@ class Parameters:
         out = np.empty(tuple(integer(size) for size in param.shape), dtype)
         self._initialize(instance, param, out)
         return out
+
+    def is_transposed(self, instance: Instance, param: Param) -> bool:
+        """Return True if a file has the columns of a matrix as rows, some of which can be read at a time."""
+        if not seeks_parts(self._tensors) or self._is_rounded(instance, param):
+            return False
+        location = self._locations.get(instance.owners[param.name])
+        if location is None or not location.transpose or len(param.shape) != 2:
+            return False
+        return location.numbers is None and location.flatten is None and location.interleaved is None
+
+    def write_columns(self, instance: Instance, param: Param, out: Array, start: int) -> None:
+        """Write the columns from ``start`` on of a matrix that :meth:`is_transposed` to ``out``, as many as it has."""
+        assert self._tensors is not None
+        ranges = (0, len(out)), (start, start + out.shape[1])
+        part = Part(out, ranges, self._dtype(instance, param))
+        write(self._tensors, self._locations[instance.owners[param.name]], part)
 
     def write(self, instance: Instance, param: Param, out: Array) -> None:
         """Write the tensor that :meth:`fetch` returns to ``out``, piece by piece.

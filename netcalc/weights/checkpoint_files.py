@@ -13,7 +13,7 @@ from netcalc.confinement import require_readable
 from netcalc.diagnostics import Diagnostic, NetcalcError
 from netcalc.files import exists
 from netcalc.limits import MAX_STORED_TENSORS, MAX_TENSOR_FILES
-from netcalc.weights.pieces import Part, write_part
+from netcalc.weights.pieces import Part, seeks_parts, write_part
 from netcalc.weights.stored import DamagedError, Header, clipped, exactly, file_error, opened, parsed_json, reading
 from netcalc.weights.suffixes import PICKLES
 from netcalc.weights.tensor_files import Arrays, Tensors, conversion, open_tensors
@@ -242,6 +242,7 @@ class Joined:
         self.name = name
         self.index = index
         self.files = files
+        self.seeks_parts = all(map(seeks_parts, files))
         self.headers: dict[str, Header] = {}
         self._files: dict[str, Tensors] = {}
         for file in files:

@@ -114,6 +114,11 @@ class Piecewise(Protocol):
         """Write a part of a tensor to its place."""
 
 
+def seeks_parts(tensors: object) -> bool:
+    """Return True if the time of writing a part of a tensor does not depend on the rest of the tensor."""
+    return getattr(tensors, "seeks_parts", False) is True
+
+
 def write_part(tensors: Loads, name: str, part: Part) -> None:
     """Write a part of a tensor to its place, piece by piece if ``tensors`` can do that."""
     if isinstance(tensors, Piecewise):

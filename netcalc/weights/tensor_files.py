@@ -65,6 +65,7 @@ class Arrays:
     """Tensors in memory."""
 
     name = "the given arrays"
+    seeks_parts = True
 
     def __init__(self, arrays: Mapping[str, Any]) -> None:
         import numpy as np
@@ -88,6 +89,8 @@ class TensorFile:
 
     #: Bytes of the file that may be read at once.
     most: int = MAX_TENSOR_HEADER
+    #: True unless the data before a part have to be read too.
+    seeks_parts = True
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
@@ -145,6 +148,7 @@ class TensorFile:
 
 class _Npz(TensorFile):
     most = MAX_ARCHIVE_DIRECTORY
+    seeks_parts = False
 
     def metadata(self) -> dict[str, str]:
         """Return nothing: the format holds arrays only."""

@@ -85,6 +85,16 @@ class Constants:
         assert self._values is not None
         self._values.write(node.instance, self._param(node, name), out)
 
+    def is_transposed(self, node: GraphNode, name: str) -> bool:
+        """Return True if a file has the columns of a matrix as rows; called by constants while they are loaded."""
+        assert self._values is not None
+        return self._values.is_transposed(node.instance, self._param(node, name))
+
+    def write_columns(self, node: GraphNode, name: str, out: Array, start: int) -> None:
+        """Write as many columns as ``out`` has, from ``start`` on, of a matrix that :meth:`is_transposed`."""
+        assert self._values is not None
+        self._values.write_columns(node.instance, self._param(node, name), out, start)
+
     # -- Slots ----------------------------------------------------------------------------------------
 
     def parameter(self, node: GraphNode, name: str) -> Slot:

@@ -39,7 +39,7 @@ def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
     if given_weight is None and not context.constants.is_shared(node, "weight"):
         conv = _convolution(node, x, out, epilogue, lambda: context.constants.fetch(node, "weight")[..., None])
         if use_packed(context, conv):
-            emit_packed(context, conv, lambda out: context.constants.write(node, "weight", out))
+            emit_packed(context, conv, "weight")
             return True
     weight = _weight(context, node, x) if given_weight is None else context.layout.slot(given_weight).permuted((1, 0))
     emit_product(context, node, x, weight, out, epilogue)

@@ -66,6 +66,28 @@ def pack(panels: Array, columns: int) -> None:
     bound("panels", arguments, panels, scratch)()
 
 
+def pack_columns(panels: Array, rows: Array, columns: int, start: int) -> None:
+    """Write some of the depth of all filters of a group to their packed place.
+
+    Args:
+        panels: (packed columns, depth) of float32.
+        rows: (some of the depth, columns), the filters as columns.
+        columns: number of filters.
+        start: the first of the depth that ``rows`` have.
+    """
+    depth, width, stop = panels.shape[-1], column_unit(), start + len(rows)
+    whole = columns // width
+    flat, split = panels.reshape(-1), whole * width
+    np.copyto(
+        flat[: split * depth].reshape(whole, depth, width)[:, start:stop].swapaxes(0, 1),
+        rows[:, :split].reshape(len(rows), whole, width),
+    )
+    if split < columns:
+        last = flat[split * depth :].reshape(depth, -1)[start:stop]
+        last[:, : columns - split] = rows[:, split:]
+        last[:, columns - split :] = 0
+
+
 def step_of(windows: int) -> int:
     """Return the windows of a step, which are about as many in all steps."""
     size = blocks()

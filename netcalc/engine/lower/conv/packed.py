@@ -6,11 +6,13 @@ The filters are packed when they are loaded, where BLAS packs them in every pass
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from netcalc.arrays import Array
+from netcalc.engine.graph import GraphNode
+from netcalc.engine.lower.constants import Constants
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.compiled_windows import windows_of
 from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles
@@ -18,9 +20,19 @@ from netcalc.engine.lower.conv.runs import use_runs, with_runs
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.library import blocks
-from netcalc.engine.native.product import ADDRESS, column_unit, filters_in, pack, packed_columns, product, step_of
+from netcalc.engine.native.product import (
+    ADDRESS,
+    column_unit,
+    filters_in,
+    pack,
+    pack_columns,
+    packed_columns,
+    product,
+    step_of,
+)
 from netcalc.engine.native.windows import MOST_AXES, MOST_CHANNELS, MOST_TAPS
 from netcalc.engine.step import Buffers
+from netcalc.weights.pieces import PIECE
 
 
 def use_packed(context: LoweringContext, conv: Convolution) -> bool:
@@ -40,10 +52,11 @@ def use_packed(context: LoweringContext, conv: Convolution) -> bool:
     )
 
 
-def emit_packed(context: LoweringContext, conv: Convolution, write: Callable[[Array], None] | None = None) -> None:
+def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None = None) -> None:
     """Emit a step of tiles that the kernel computes.
 
-    ``write`` writes the filters as (filters, depth) if there is a single group; by default those of ``conv``.
+    ``matrix`` is the parameter that has the filters as (filters, depth), of a single group; by default they are those
+    of ``conv``.
     """
     if _has_runs(context, conv):
         conv = with_runs(context, conv)
@@ -52,15 +65,13 @@ def emit_packed(context: LoweringContext, conv: Convolution, write: Callable[[Ar
     shape = (conv.groups, packed_columns(outs), share * taps)
 
     def fill(panels: Array) -> None:
-        places = [filters_in(group, outs) for group in panels]
-        if write is not None:
-            write(places[0])
-        else:
-            filters = conv.filters().reshape(conv.groups, outs, share, taps).swapaxes(2, 3)
-            for place, group in zip(places, filters, strict=True):
-                np.copyto(place.reshape(group.shape), group)
-        for group in panels:
-            pack(group, outs)
+        if matrix is not None:
+            _fill_matrix(context.constants, conv.node, matrix, panels[0], outs)
+            return
+        filters = conv.filters().reshape(conv.groups, outs, share, taps).swapaxes(2, 3)
+        for panel, group in zip(panels, filters, strict=True):
+            np.copyto(filters_in(panel, outs).reshape(group.shape), group)
+            pack(panel, outs)
 
     weight = context.constants.filled(shape, x.dtype, fill)
     jobs, width = context.parallelism.product_jobs(conv.macs), math.prod(conv.counts[1:])
@@ -96,6 +107,20 @@ def emit_packed(context: LoweringContext, conv: Convolution, write: Callable[[Ar
         epilogue=None if epilogue.compiled else epilogue,
         products=True,
     )
+
+
+def _fill_matrix(constants: Constants, node: GraphNode, name: str, panels: Array, columns: int) -> None:
+    """Fill panels with the filters that a parameter has as (filters, depth)."""
+    depth = panels.shape[-1]
+    if not constants.is_transposed(node, name):
+        constants.write(node, name, filters_in(panels, columns))
+        pack(panels, columns)
+        return
+    buffer = np.empty((max(1, PIECE // (columns * panels.itemsize)), columns), panels.dtype)
+    for start in range(0, depth, len(buffer)):
+        rows = buffer[: depth - start]
+        constants.write_columns(node, name, rows.T, start)
+        pack_columns(panels, rows, columns, start)
 
 
 def _has_runs(context: LoweringContext, conv: Convolution) -> bool:

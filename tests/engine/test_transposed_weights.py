@@ -52,7 +52,9 @@ def test_products_of_transposed_weights(
 ) -> None:
     monkeypatch.setattr(packed, "PIECE", piece)
     layers = program(f"{LAYERS}checkpoint: {{fc.weight: {entry}}}")
-    tensors = {name: drawn(*shape).astype(dtype) for name, shape in zip("ab", shapes, strict=False)}
+    tensors: dict[str, np.ndarray] = {
+        name: drawn(*shape).astype(dtype) for name, shape in zip("ab", shapes, strict=False)
+    }
     paths = [tmp_path / ("w.npz" if kind == "npz" else f"{name}.safetensors") for name in tensors]
     for path, part in zip(paths, tensors.items(), strict=True):
         write_tensors(path, tensors if kind != "shards" else dict([part]))

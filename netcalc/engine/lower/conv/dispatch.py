@@ -44,7 +44,7 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
     elif use_grouped(conv, context.tuning):
         emit_grouped(context, conv)
     elif use_packed(context, conv):
-        emit_packed(context, conv)
+        emit_packed(context, conv, "weight" if conv.groups == 1 and math.prod(conv.kernel) == 1 else None)
     elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
         _emit_pointwise(context, conv)
     elif use_planar(conv, context.tuning):

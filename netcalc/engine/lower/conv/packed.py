@@ -55,8 +55,8 @@ def use_packed(context: LoweringContext, conv: Convolution) -> bool:
 def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None = None) -> None:
     """Emit a step of tiles that the kernel computes.
 
-    ``matrix`` is the parameter that has the filters as (filters, depth), of a single group; by default they are those
-    of ``conv``.
+    ``matrix`` is the parameter that has the filters as (filters, depth) and axes of one element, of a single group; by
+    default they are those of ``conv``.
     """
     if _has_runs(context, conv):
         conv = with_runs(context, conv)
@@ -113,7 +113,7 @@ def _fill_matrix(constants: Constants, node: GraphNode, name: str, panels: Array
     """Fill panels with the filters that a parameter has as (filters, depth)."""
     depth = panels.shape[-1]
     if not constants.is_transposed(node, name):
-        constants.write(node, name, filters_in(panels, columns))
+        constants.write(node, name, filters_in(panels, columns).reshape(constants.shape(node, name)))
         pack(panels, columns)
         return
     buffer = np.empty((max(1, PIECE // (columns * panels.itemsize)), columns), panels.dtype)

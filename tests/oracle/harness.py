@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -26,15 +26,8 @@ from tests.ops.harness import execute, type_of
 
 torch = pytest.importorskip("torch")
 
-T = TypeVar("T")
-
 #: Number of draws for a test: 25 in CI, more on demand (``NETCALC_DRAWS=200 pytest tests/oracle``).
 DRAWS = int(os.environ.get("NETCALC_DRAWS", "25"))
-
-
-def some(cases: Iterable[T], every: int = 3) -> list[T]:
-    """Return one of ``every`` cases; all of them where more draws than in CI are asked for."""
-    return [*cases][:: every if DRAWS <= 25 else 1]
 
 
 draws = settings(

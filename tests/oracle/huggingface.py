@@ -85,6 +85,7 @@ def decoder_test(cases: Iterable[tuple[str, Sequence[str], st.SearchStrategy[Any
             configuration.
     """
 
+    @pytest.mark.sampled(2)
     @pytest.mark.parametrize(("base", "ends", "strategy"), [pytest.param(*case, id=case[0]) for case in cases])
     @draws
     @given(data=st.data(), batch=st.integers(1, 2), length=st.integers(1, 9))

@@ -68,6 +68,7 @@ LATENT = {"deepseek-v3", "deepseek-v2-lite", "deepseek-v3.2", "glm-5"}
 KEEPS_ALL = {"gpt-neo-125m"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("prefill", PREFILLS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_steps_of_transformers(spec: str, prefill: int, tmp_path: Path) -> None:

@@ -28,21 +28,25 @@ def test_shipped_specs_are_valid() -> None:
     assert run.returncode == 0, run.stdout
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "named"),
-    [
-        ("bias: true", "bias: 3", "bias"),
-        ("out: 4", "outs: 4", "outs"),
-        ("[1, 8]", "[1, [8]]", "inputs"),
-        ("netcalc: 1", "netcalc: 2", "netcalc"),
-        ("layers:", "layer:", "layer"),
-    ],
-)
-def test_typed_errors_are_found(right: str, wrong: str, named: str, tmp_path: Path) -> None:
-    file = tmp_path / "net.yaml"
-    file.write_text(_SPEC, encoding="utf-8")
-    assert validated(file).returncode == 0
-    file.write_text(_SPEC.replace(right, wrong), encoding="utf-8")
-    run = validated(file)
+#: A typed part, what stands in its place, and what the message names.
+WRONG = [
+    ("bias: true", "bias: 3", "bias"),
+    ("out: 4", "outs: 4", "outs"),
+    ("[1, 8]", "[1, [8]]", "inputs"),
+    ("netcalc: 1", "netcalc: 2", "netcalc"),
+    ("layers:", "layer:", "layer"),
+]
+
+
+def test_typed_errors_are_found(tmp_path: Path) -> None:
+    right = tmp_path / "right.yaml"
+    right.write_text(_SPEC, encoding="utf-8")
+    files = [tmp_path / f"{named}.yaml" for _, _, named in WRONG]
+    for file, (typed, wrong, _) in zip(files, WRONG, strict=True):
+        file.write_text(_SPEC.replace(typed, wrong), encoding="utf-8")
+    run = validated(right, *files)
     assert run.returncode == 1
-    assert named in run.stdout
+    told = [line for line in run.stdout.splitlines() if "::" in line]
+    assert not any(str(right) in line for line in told)
+    for file, (_, _, named) in zip(files, WRONG, strict=True):
+        assert any(str(file) in line and named in line.partition("::")[2] for line in told), named

@@ -35,6 +35,7 @@ def test_the_weights_of_a_folder_fit(architecture: str, tmp_path: Path, netcalc:
     assert "every name, shape and type fits" in ran.out
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("model_type", model_types())
 def test_the_commands(model_type: str, tmp_path: Path, netcalc: Run) -> None:
     folder = saved(_architecture(model_type), tmp_path)
@@ -44,6 +45,7 @@ def test_the_commands(model_type: str, tmp_path: Path, netcalc: Run) -> None:
         assert (ran.code, ran.err) == (0, ""), ran.out
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("model_type", model_types())
 def test_weights_in_shards(model_type: str, tmp_path: Path, netcalc: Run) -> None:
     """Only what reads the weights differs from a folder with one file."""

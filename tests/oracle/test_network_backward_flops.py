@@ -22,7 +22,6 @@ from tests.oracle.checkpoints.harness import drawn_inputs, randomise, transforme
 from tests.oracle.checkpoints.model import Model  # noqa: E402
 from tests.oracle.checkpoints.torch_models import IMAGE, TORCH_MODELS  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
-from tests.oracle.harness import some  # noqa: E402
 from tests.oracle.network_flops import DETECTORS, LECTURE_NETWORKS, assert_same_flops  # noqa: E402
 from tests.oracle.test_training import CASES, LSTM, MLP, SMALL_TRANSFORMER, SeedCNN, Transformer  # noqa: E402
 from tests.zoo import harness  # noqa: E402
@@ -62,7 +61,8 @@ def evenly(scores: Any, dim: int) -> Any:
     return (torch.arange(scores.shape[1]) % scores.shape[2]).expand(scores.shape[:2])
 
 
-@pytest.mark.parametrize("spec", some(spec for spec in TRANSFORMERS_MODELS if spec not in NOT_COUNTED))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("spec", [spec for spec in TRANSFORMERS_MODELS if spec not in NOT_COUNTED])
 def test_transformers(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = small_model(spec)
     model, program = transformers_model(case), built(spec, **case.settings)
@@ -81,7 +81,8 @@ def test_transformers(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same_flops(program, outputs)
 
 
-@pytest.mark.parametrize("spec", some(TORCH_MODELS))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("spec", TORCH_MODELS)
 def test_torchvision_and_timm(spec: str) -> None:
     module, settings = TORCH_MODELS[spec]()
     compare(spec, settings, randomise(module))

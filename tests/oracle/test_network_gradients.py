@@ -13,7 +13,6 @@ pytest.importorskip("timm")
 from tests.oracle.checkpoints.harness import drawn_inputs, randomise, transformers_model  # noqa: E402
 from tests.oracle.checkpoints.torch_models import TORCH_MODELS  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
-from tests.oracle.harness import some  # noqa: E402
 from tests.oracle.network_gradients import assert_same_gradients  # noqa: E402
 from tests.zoo.harness import built, in_double  # noqa: E402
 
@@ -34,6 +33,7 @@ def _patches_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "multinomial", lambda weights, count, **_: torch.arange(count))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("spec", [spec for spec in TRANSFORMERS_MODELS if spec not in WITHOUT_GRADIENT])
 def test_transformers(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     case = TRANSFORMERS_MODELS[spec]
@@ -48,7 +48,8 @@ def test_transformers(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same_gradients(program, model, inputs, named, in_single=spec in AMPLIFYING)
 
 
-@pytest.mark.parametrize("spec", some(TORCH_MODELS))
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("spec", TORCH_MODELS)
 def test_torchvision_and_timm(spec: str) -> None:
     module, settings = TORCH_MODELS[spec]()
     program = in_double(spec, **settings) if spec in IN_DOUBLE else built(spec, **settings)

@@ -53,6 +53,7 @@ def _patches_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "multinomial", lambda weights, count, **_: torch.arange(count))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("spec", TRANSFORMERS_MODELS)
 def test_saved_by_transformers(spec: str, tmp_path: Path) -> None:
     """A folder with a file, one with shards and an index, and the names that the tensors have in memory."""
@@ -70,6 +71,7 @@ def test_saved_by_transformers(spec: str, tmp_path: Path) -> None:
         assert_same_outputs(program, inputs, weights, expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("spec", TORCH_MODELS)
 def test_state_dicts_of_torchvision_and_timm(spec: str, tmp_path: Path) -> None:
     module, settings = TORCH_MODELS[spec]()

@@ -52,6 +52,7 @@ SMALL = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("architecture", architectures())
 def test_names_and_parameters(architecture: str, tmp_path: Path) -> None:
     with torch.device("meta"):

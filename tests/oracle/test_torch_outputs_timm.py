@@ -78,6 +78,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @by_name(CASES)
 def test_outputs(case: Case) -> None:
     assert_agrees(case)

@@ -24,7 +24,6 @@ pytest.importorskip("torchvision")
 
 from tests.oracle.checkpoints.torch_models import TORCH_MODELS  # noqa: E402
 from tests.oracle.checkpoints.transformers_models import TRANSFORMERS_MODELS  # noqa: E402
-from tests.oracle.harness import some  # noqa: E402
 
 Tensors = dict[str, Any]
 STEPS = 20
@@ -301,7 +300,11 @@ def check(case: Case, dtype: Any, **recipe: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype"), [*((name, "float64") for name in CASES), *((name, "float32") for name in some(CASES))]
+    ("name", "dtype"),
+    [
+        *((name, "float64") for name in CASES),
+        *(pytest.param(name, "float32", marks=pytest.mark.sampled(3)) for name in CASES),
+    ],
 )
 def test_twenty_steps(name: str, dtype: str) -> None:
     check(CASES[name], dtype, **CASES[name].recipe)

@@ -18,6 +18,7 @@ for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
         import_module(f"tests.oracle.peers.{path.stem}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_module(name: str) -> None:
     found = differences(CASES[name])

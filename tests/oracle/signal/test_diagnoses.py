@@ -40,6 +40,7 @@ def verdicts(report: SignalReport) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", DIAGNOSES)
 def test_signal_says_what_torch_measures(name: str) -> None:
     found = verdicts(reported(name))

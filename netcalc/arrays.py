@@ -53,7 +53,7 @@ def is_half(dtype: np.dtype[Any]) -> bool:
     >>> is_half(numpy_dtype("bfloat16"))
     True
     """
-    return dtype.name in ("float16", "bfloat16")
+    return dtype.itemsize == 2 and dtype.name in ("float16", "bfloat16")  # NumPy composes the name
 
 
 def dtype_name(dtype: np.dtype[Any]) -> DType:

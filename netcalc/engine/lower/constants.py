@@ -36,6 +36,7 @@ class Constants:
         self._graph = graph
         self._layout = layout
         self._values: Parameters | None = None
+        self._intermediate: dict[Hashable, Array] = {}
         self._parameters: dict[str, Slot] = {}
         self._derived: dict[Hashable, Slot] = {}
         self._users = Counter(owner for node in graph.nodes for owner in node.instance.owners.values())
@@ -74,6 +75,7 @@ class Constants:
                 yield
         finally:
             self._values = None
+            self._intermediate.clear()
 
     def fetch(self, node: GraphNode, name: str) -> Array:
         """Return the values of a parameter; called by constants while they are loaded."""
@@ -84,6 +86,12 @@ class Constants:
         """Write the values of a parameter to ``out`` piece by piece; called by constants while they are loaded."""
         assert self._values is not None
         self._values.write(node.instance, self._param(node, name), out)
+
+    def once(self, key: Hashable, compute: Callable[[], Array]) -> Array:
+        """Return an array that several constants are derived from, computed once while they are loaded."""
+        if key not in self._intermediate:
+            self._intermediate[key] = compute()
+        return self._intermediate[key]
 
     def is_transposed(self, node: GraphNode, name: str) -> bool:
         """Return True if a file has the columns of a matrix as rows; called by constants while they are loaded."""

@@ -197,8 +197,11 @@ def batch_norm_affine(context: LoweringContext, node: GraphNode) -> tuple[Callab
             return np.full(channels, default)
         return context.constants.fetch(node, name).astype(np.float64)
 
-    def scale() -> Array:
+    def quotient() -> Array:
         return np.asarray(values("weight", 1) / np.sqrt(values("running_var", 1) + node.op.eps))
+
+    def scale() -> Array:
+        return context.constants.once((node, "scale"), quotient)
 
     def shift() -> Array:
         return np.asarray(values("bias", 0) - values("running_mean", 0) * scale())

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,18 +100,10 @@ class Part:
 
 
 class Loads(Protocol):
-    """Tensors by name, each as a whole."""
+    """Tensors by name, each as a whole; those that can be written piece by piece have a method ``write`` too."""
 
     def load(self, name: str) -> Array:
         """Return the data of one tensor."""
-
-
-@runtime_checkable
-class Piecewise(Protocol):
-    """Tensors by name that can be written piece by piece."""
-
-    def write(self, name: str, part: Part) -> None:
-        """Write a part of a tensor to its place."""
 
 
 def seeks_parts(tensors: object) -> bool:
@@ -121,8 +113,9 @@ def seeks_parts(tensors: object) -> bool:
 
 def write_part(tensors: Loads, name: str, part: Part) -> None:
     """Write a part of a tensor to its place, piece by piece if ``tensors`` can do that."""
-    if isinstance(tensors, Piecewise):
-        tensors.write(name, part)
+    write: Callable[[str, Part], None] | None = getattr(tensors, "write", None)
+    if write is not None:
+        write(name, part)
     else:
         part.put(part.out, tensors.load(name)[part.slices])
 

@@ -18,20 +18,20 @@ INLINE void finish(Lanes (*x)[VECTORS], const Stage *s, ptrdiff_t row, ptrdiff_t
                    ptrdiff_t count, int rows, int vectors) {
     const float *o = s->operand + column + (s->kind == TENSOR ? row * s->stride : 0);
     if (s->code == CLIP) {
-#pragma GCC unroll 12
+#pragma GCC unroll 24
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors; v++) x[r][v] = lanes_at_least(x[r][v], s->a);
         if (s->b == __builtin_inff()) return;
-#pragma GCC unroll 12
+#pragma GCC unroll 24
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors; v++) x[r][v] = lanes_at_most(x[r][v], s->b);
     } else if (s->code == HARDSWISH) {
-#pragma GCC unroll 12
+#pragma GCC unroll 24
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors; v++)
                 x[r][v] *= lanes_at_most(lanes_at_least(x[r][v] + 3.0f, 0), 6) * (1.0f / 6.0f);
     } else if (s->kind == TENSOR) { /* added */
-#pragma GCC unroll 12
+#pragma GCC unroll 24
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors && r < height; v++)
                 x[r][v] += operand(o + r * s->stride + v * LANES, count - v * LANES);
@@ -39,11 +39,11 @@ INLINE void finish(Lanes (*x)[VECTORS], const Stage *s, ptrdiff_t row, ptrdiff_t
         Lanes w[VECTORS];
         for (int v = 0; v < vectors; v++) w[v] = operand(o + v * LANES, count - v * LANES);
         if (s->code == MULTIPLY)
-#pragma GCC unroll 12
+#pragma GCC unroll 24
             for (int r = 0; r < rows; r++)
                 for (int v = 0; v < vectors; v++) x[r][v] *= w[v];
         else
-#pragma GCC unroll 12
+#pragma GCC unroll 24
             for (int r = 0; r < rows; r++)
                 for (int v = 0; v < vectors; v++) x[r][v] += w[v];
     }

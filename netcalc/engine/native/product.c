@@ -3,13 +3,14 @@
    A matrix is an image one pixel high.  Filters are packed once (see panels.c), in panels of VECTORS·LANES, whose numbers
    for a place in the window lie together; the windows are read in place, each tap at its address, which for the padding
    is an address of zeros.  A block of ROWS windows by a panel stays in registers; a part of a panel stays in the
-   first-level cache for all windows of a step, and what they read in the second-level cache.  The operations of the
-   epilogue are done on a step of windows by some columns while these are in the cache. */
+   first-level cache for all windows of a step, and what they read in the second-level cache.  Meanwhile the next panel and
+   what the next block reads and writes are fetched.  The operations of the epilogue are done on a step of windows by some
+   columns while these are in the cache. */
 
 #include "finish.h"
 #include "windows.h"
 
-enum { PART = 256, MOST_COLUMNS = 256, MOST_TAPS = 64, MOST_CHANNELS = 4096, WIDTH = VECTORS * LANES, AHEAD = 512 };
+enum { PART = 256, MOST_COLUMNS = 256, MOST_TAPS = 64, MOST_CHANNELS = 4096, WIDTH = VECTORS * LANES };
 
 typedef struct {
     Windows windows;
@@ -23,48 +24,53 @@ typedef struct {
 typedef struct {
     ptrdiff_t tap, taps, channel, channels;
     ptrdiff_t depth, place; /* elements of a window, and of the parts before */
+    const float *after;     /* the panel of the next part */
     int first;
 } Part;
 
 static const float zeros[MOST_CHANNELS];
 
-/* Finds the addresses of the taps of `count` windows; the last ones are repeated to fill a block. */
+/* Places along the last axis, of all windows, at which the tap `k` is within the images. */
+typedef struct {
+    ptrdiff_t begin, end;
+} Range;
+
+INLINE Range windows_within(const Windows *g, ptrdiff_t k) {
+    ptrdiff_t place = k * g->dilation[2] - g->padding[2], step = g->stride[2], left = g->size[2] - place;
+    return (Range){place >= 0 ? 0 : (-place + step - 1) / step, left <= 0 ? 0 : (left + step - 1) / step};
+}
+
+/* Writes the addresses of a tap of the windows from `begin` to `end` of a row, which starts at `x`. */
+INLINE void find_tap(const float **addresses, const float *x, ptrdiff_t apart, ptrdiff_t begin, ptrdiff_t end,
+                     Range within) {
+    ptrdiff_t first = least(most(within.begin, begin), end), last = least(most(within.end, first), end), n = begin;
+    for (; n < first; n++) *addresses++ = zeros;
+    for (; n < last; n++) *addresses++ = x + n * apart;
+    for (; n < end; n++) *addresses++ = zeros;
+}
+
+/* Finds the addresses of the taps of `count` windows, row by row; the last ones are repeated to fill a block. */
 static void find_taps(const Product *d, ptrdiff_t window, ptrdiff_t count) {
     const Windows *g = &d->windows;
-    ptrdiff_t at[AXES], offsets[MOST_TAPS], number = 0;
-    for (int axis = AXES - 1; axis >= 0; axis--) {
-        at[axis] = window % g->count[axis];
-        window /= g->count[axis];
-    }
-    for (ptrdiff_t i = 0; i < g->kernel[0]; i++)
-        for (ptrdiff_t j = 0; j < g->kernel[1]; j++)
-            for (ptrdiff_t k = 0; k < g->kernel[2]; k++)
-                offsets[number++] = i * g->dilation[0] * g->x_stride[0] + j * g->dilation[1] * g->x_stride[1] +
-                                    k * g->dilation[2] * g->x_stride[2];
-    for (ptrdiff_t n = 0; n < count; n++) {
-        ptrdiff_t start[AXES], place = window * g->image_stride;
-        int inside = 1;
-        for (int axis = 0; axis < AXES; axis++) {
-            start[axis] = (g->first[axis] + at[axis]) * g->stride[axis] - g->padding[axis];
-            place += start[axis] * g->x_stride[axis];
-            inside &= start[axis] >= 0 && start[axis] + (g->kernel[axis] - 1) * g->dilation[axis] < g->size[axis];
-        }
-        const float **taps = d->taps + n;
-        if (inside)
-            for (ptrdiff_t t = 0; t < number; t++) taps[t * d->step] = g->x + (place + offsets[t]);
-        else
-            for (ptrdiff_t i = 0, t = 0; i < g->kernel[0]; i++)
-                for (ptrdiff_t j = 0; j < g->kernel[1]; j++)
-                    for (ptrdiff_t k = 0; k < g->kernel[2]; k++, t++) {
-                        ptrdiff_t a = start[0] + i * g->dilation[0], b = start[1] + j * g->dilation[1];
-                        ptrdiff_t c = start[2] + k * g->dilation[2];
-                        int within = a >= 0 && a < g->size[0] && b >= 0 && b < g->size[1] && c >= 0 && c < g->size[2];
-                        taps[t * d->step] = within ? g->x + (place + offsets[t]) : zeros;
-                    }
-        for (int axis = AXES - 1; axis >= 0 && ++at[axis] == g->count[axis]; axis--) {
-            at[axis] = 0;
-            window += axis == 0;
-        }
+    ptrdiff_t number = g->kernel[0] * g->kernel[1] * g->kernel[2], apart = g->stride[2] * g->x_stride[2];
+    Range within[MOST_TAPS];
+    for (ptrdiff_t k = 0; k < g->kernel[2]; k++) within[k] = windows_within(g, k);
+    for (ptrdiff_t n = 0, end; n < count; n = end) {
+        ptrdiff_t place = (window + n) % g->count[2], row = (window + n) / g->count[2];
+        ptrdiff_t a = (g->first[0] + row / g->count[1] % g->count[0]) * g->stride[0] - g->padding[0];
+        ptrdiff_t b = (g->first[1] + row % g->count[1]) * g->stride[1] - g->padding[1];
+        const float *image = g->x + row / (g->count[0] * g->count[1]) * g->image_stride, **taps = d->taps + n;
+        end = least(n + g->count[2] - place, count);
+        for (ptrdiff_t i = 0; i < g->kernel[0]; i++)
+            for (ptrdiff_t j = 0; j < g->kernel[1]; j++) {
+                ptrdiff_t y = a + i * g->dilation[0], z = b + j * g->dilation[1], begin = g->first[2] + place;
+                int inside = y >= 0 && y < g->size[0] && z >= 0 && z < g->size[1];
+                for (ptrdiff_t k = 0; k < g->kernel[2]; k++, taps += d->step) {
+                    ptrdiff_t from = k * g->dilation[2] - g->padding[2];
+                    const float *x = image + y * g->x_stride[0] + z * g->x_stride[1] + from * g->x_stride[2];
+                    find_tap(taps, x, apart, begin, begin + end - n, inside ? within[k] : (Range){0, 0});
+                }
+            }
     }
     for (ptrdiff_t n = count; n % ROWS; n++)
         for (ptrdiff_t t = 0; t < number; t++) d->taps[t * d->step + n] = d->taps[t * d->step + count - 1];
@@ -75,35 +81,22 @@ typedef struct {
     float *out;
     ptrdiff_t stride, row, column, height, count;
     const Stage *stages;
-    ptrdiff_t number; /* of stages */
+    ptrdiff_t number;   /* of stages */
+    const float *ahead; /* what is fetched of the next panel meanwhile, and the steps in which it is */
+    ptrdiff_t pace;
 } Block;
 
-/* Sums of `rows` windows over a part, for `vectors` vectors of filters. */
-INLINE void tile(const float *const *taps, ptrdiff_t apart, const Part *part, const float *panel, const Block *block,
-                 int rows, int vectors) {
-    Lanes sums[ROWS][VECTORS] = {{{0}}};
-    for (ptrdiff_t t = 0; t < part->taps; t++, taps += apart) {
-        const float *x[ROWS];
-#pragma GCC unroll 12
-        for (int r = 0; r < rows; r++) x[r] = taps[r] + part->channel;
-        for (ptrdiff_t k = 0; k < part->channels; k++, panel += vectors * LANES) {
-            Lanes filters[VECTORS];
-            __builtin_prefetch(panel + AHEAD);
-            for (int v = 0; v < vectors; v++) filters[v] = load(panel + v * LANES);
-#pragma GCC unroll 12
-            for (int r = 0; r < rows; r++)
-                for (int v = 0; v < vectors; v++) sums[r][v] += x[r][k] * filters[v];
-        }
-    }
-    ptrdiff_t height = block->height, count = block->count;
-    if (!part->first)
-#pragma GCC unroll 12
+/* What follows on sums of `height` windows and `count` columns: the parts before, operations, storing. */
+INLINE void end_block(Lanes (*sums)[VECTORS], int first, const Block *block, ptrdiff_t height, ptrdiff_t count, int rows,
+                      int vectors) {
+    if (!first)
+#pragma GCC unroll 24
         for (int r = 0; r < rows; r++)
             for (int v = 0; v < vectors && r < height; v++)
                 sums[r][v] += operand(block->out + r * block->stride + v * LANES, count - v * LANES);
     for (ptrdiff_t i = 0; i < block->number; i++)
         finish(sums, block->stages + i, block->row, block->column, height, count, rows, vectors);
-#pragma GCC unroll 12
+#pragma GCC unroll 24
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors && r < height; v++) {
             float *place = block->out + r * block->stride + v * LANES;
@@ -114,19 +107,52 @@ INLINE void tile(const float *const *taps, ptrdiff_t apart, const Part *part, co
         }
 }
 
-/* The same of `height` windows, of which `block` describes the first ones. */
+/* Sums of `rows` windows over a part, for `vectors` vectors of filters. */
+INLINE void tile(const float *const *taps, ptrdiff_t apart, const Part *part, const float *panel, const Block *block,
+                 int rows, int vectors) {
+    Lanes sums[2 * ROWS][VECTORS] = {{{0}}};
+    const float *ahead = block->ahead;
+#pragma GCC unroll 24
+    for (int r = 0; r < rows; r++) __builtin_prefetch(block->out + (rows + r) * block->stride, 1);
+    for (ptrdiff_t t = 0; t < part->taps; t++, taps += apart) {
+        const float *x[2 * ROWS];
+#pragma GCC unroll 24
+        for (int r = 0; r < rows; r++) x[r] = taps[r] + part->channel;
+        const float *next = taps[block->height > rows ? rows : 0] + part->channel; /* where windows lie together */
+        for (ptrdiff_t k = 0; k < part->channels; k++, panel += vectors * LANES, next += rows, ahead += block->pace) {
+            Lanes filters[VECTORS];
+            __builtin_prefetch(ahead);
+            __builtin_prefetch(next);
+            for (int v = 0; v < vectors; v++) filters[v] = load(panel + v * LANES);
+#pragma GCC unroll 24
+            for (int r = 0; r < rows; r++)
+                for (int v = 0; v < vectors; v++) sums[r][v] += x[r][k] * filters[v];
+        }
+    }
+    if (block->height >= rows && block->count >= vectors * LANES) /* sizes that the compiler knows */
+        end_block(sums, part->first, block, rows, vectors * LANES, rows, vectors);
+    else
+        end_block(sums, part->first, block, block->height, block->count, rows, vectors);
+}
+
+/* The same of `height` windows, of which `block` describes the first ones.  A single vector of filters is taken with
+   twice as many windows, since as many sums must be under way. */
 INLINE void strip(const Product *d, ptrdiff_t height, const Part *part, const float *panel, Block block, int vectors) {
     const float *const *taps = d->taps + part->tap * d->step;
-    for (ptrdiff_t m = 0; m < height; m += ROWS, taps += ROWS) {
+    for (ptrdiff_t m = 0, rows; m < height; m += rows, taps += rows) {
         block.height = height - m;
-        if (block.height > ROWS / 2)
+        rows = vectors == 1 && block.height >= 2 * ROWS ? 2 * ROWS : ROWS;
+        if (rows > ROWS)
+            tile(taps, d->step, part, panel, &block, 2 * ROWS, 1);
+        else if (block.height > ROWS / 2)
             tile(taps, d->step, part, panel, &block, ROWS, vectors);
         else if (block.height > 1)
             tile(taps, d->step, part, panel, &block, ROWS / 2, vectors);
         else
             tile(taps, d->step, part, panel, &block, 1, vectors);
-        block.out += ROWS * block.stride;
-        block.row += ROWS;
+        block.out += rows * block.stride;
+        block.row += rows;
+        block.ahead += block.pace * part->taps * part->channels;
     }
 }
 
@@ -136,6 +162,8 @@ static void add_part(const Product *d, ptrdiff_t height, const Part *part, const
     for (ptrdiff_t c = left; c < right; c += WIDTH, block.out += WIDTH, block.column += WIDTH) {
         const float *panel = panels + c * part->depth;
         block.count = least(WIDTH, right - c);
+        block.pace = (WIDTH * ROWS + height - 1) / height;
+        block.ahead = right - c > WIDTH ? panel + (part->depth + part->place) * WIDTH : part->after;
         if (block.count > LANES)
             strip(d, height, part, panel + part->place * WIDTH, block, VECTORS);
         else
@@ -153,8 +181,10 @@ static void columns(const Product *d, ptrdiff_t height, ptrdiff_t group, const f
     for (ptrdiff_t tap = 0; tap < number; tap += together)
         for (ptrdiff_t channel = 0; channel < share; channel += piece) {
             Part part = {tap, least(together, number - tap), group * share + channel, least(piece, share - channel),
-                         number * share, tap * share + channel, tap + channel == 0};
+                         number * share, tap * share + channel, 0, tap + channel == 0};
             int last = tap + together >= number && channel + piece >= share;
+            part.after = panels + (last ? right * part.depth : left * part.depth + part.place * WIDTH +
+                                                                   part.taps * part.channels * WIDTH);
             block.number = last ? stages : 0;
             add_part(d, height, &part, panels, block, left, right);
         }
@@ -167,7 +197,7 @@ KERNEL(product)(const Product *d) {
     ptrdiff_t packed = (outs + LANES - 1) / LANES * LANES, finished = finished_stages(d->epilogue);
     Epilogue rest = {0};
     if (d->epilogue) rest = *d->epilogue;
-    Block block = {g->out, d->out_stride, 0, 0, 0, 0, rest.stages, finished};
+    Block block = {g->out, d->out_stride, 0, 0, 0, 0, rest.stages, finished, NULL, 0};
     rest.stages += finished;
     rest.count -= finished;
     for (ptrdiff_t first = 0; first < windows; first += d->step) {

@@ -57,6 +57,8 @@ class Epilogue:
         stages: the elementwise nodes fused onto it.
         order: the order of the axes in memory.
         bias: one value for each channel, added first.
+        folds: True if the factors of a normalization that comes first, without a bias before it, go into the filters of
+            the node: :attr:`scale` computes them, and only its shift is an operation here.
     """
 
     def __init__(
@@ -67,7 +69,12 @@ class Epilogue:
         stages: Sequence[GraphNode],
         order: Sequence[int],
         bias: Slot | None = None,
+        *,
+        folds: bool = False,
     ) -> None:
+        #: Computes the factor of each channel by which filters are to be multiplied, in float64; None if there is none.
+        self.scale: Callable[[], Array] | None = None
+        self._folds = folds
         self.reads: list[Slot] = []
         self.buffers: dict[str, BufferSpec] = {}
         self._tuning = context.tuning
@@ -86,10 +93,12 @@ class Epilogue:
         """Return the operations of a node that is fused onto ``tensor``."""
         if stage.op.normalizes_channels:
             dtype, channels = compute_dtype(tensor.dtype), (tensor.shape[1],)
-            scale, shift = (
-                context.constants.derived(channels, dtype, load) for load in batch_norm_affine(context, stage)
-            )
-            return [ByChannel(np.multiply, scale), ByChannel(np.add, shift)]
+            load_scale, load_shift = batch_norm_affine(context, stage)
+            shift = ByChannel(np.add, context.constants.derived(channels, dtype, load_shift))
+            if self._folds and not self._operations:
+                self.scale = load_scale
+                return [shift]
+            return [ByChannel(np.multiply, context.constants.derived(channels, dtype, load_scale)), shift]
         if stage.op.combines:
             return [self._combination(context, node, stage, tensor, order)]
         limits = clip_limits(stage.op)

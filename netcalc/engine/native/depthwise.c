@@ -13,6 +13,7 @@ typedef struct {
 
 /* Operations that are done in registers, and the window and channel of the result where a block begins. */
 typedef struct {
+    const float *shift; /* by channel, or NULL: where sums begin */
     const Stage *stages;
     ptrdiff_t number, row, column;
 } Finish;
@@ -24,8 +25,10 @@ static const float zeros[LANES];
    beyond the edges are zeros. */
 INLINE void row(const Windows *d, const float *x, const float *weight, float *out, const Taps *t, ptrdiff_t column,
                 ptrdiff_t kept, Finish finish_by, int within, int pixels, int taps, int stride) {
-    Lanes sums[PIXELS][VECTORS] = {{{0}}};
+    Lanes sums[PIXELS][VECTORS], start = finish_by.shift ? load(finish_by.shift + finish_by.column) : (Lanes){0};
     const ptrdiff_t apart = d->x_stride[2], size = d->size[2], channels = d->channels;
+#pragma GCC unroll 8
+    for (int n = 0; n < pixels; n++) sums[n][0] = start;
     for (ptrdiff_t i = t[0].begin; i < t[0].end; i++)
         for (ptrdiff_t j = t[1].begin; j < t[1].end; j++) {
             const float *p = row_at(d, x, t, i, j) + column * apart;
@@ -162,7 +165,7 @@ KERNEL(depthwise)(const Depthwise *kernel) {
     ptrdiff_t together = channels_together(d), rows = d->count[1] * d->count[2];
     Epilogue rest = {0};
     if (kernel->epilogue) rest = *kernel->epilogue;
-    Finish by = {rest.stages, is_known(d) ? finished_stages(kernel->epilogue) : 0, 0, 0};
+    Finish by = {is_known(d) ? take_shift(&rest) : NULL, rest.stages, is_known(d) ? finished_stages(&rest) : 0, 0, 0};
     rest.stages += by.number;
     rest.count -= by.number;
     for (ptrdiff_t n = 0; n < d->images; n++)

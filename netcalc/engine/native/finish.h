@@ -49,6 +49,13 @@ INLINE void finish(Lanes (*x)[VECTORS], const Stage *s, ptrdiff_t row, ptrdiff_t
     }
 }
 
+/* Takes a shift by column off the beginning of the epilogue, with which sums can begin; NULL if there is none. */
+INLINE const float *take_shift(Epilogue *e) {
+    if (e->count == 0 || e->stages->kind != COLUMNS || e->stages->code != ADD) return NULL;
+    e->count--;
+    return e->stages++->operand;
+}
+
 /* Number of the operations at the beginning of the epilogue that are done in registers. */
 static ptrdiff_t finished_stages(const Epilogue *e) {
     ptrdiff_t n = 0;

@@ -80,6 +80,7 @@ static void find_taps(const Product *d, ptrdiff_t window, ptrdiff_t count) {
 typedef struct {
     float *out;
     ptrdiff_t stride, row, column, height, count;
+    const float *shift; /* by column, or NULL: where sums begin */
     const Stage *stages;
     ptrdiff_t number;   /* of stages */
     const float *ahead; /* what is fetched of the next panel meanwhile, and the steps in which it is */
@@ -110,8 +111,15 @@ INLINE void end_block(Lanes (*sums)[VECTORS], int first, const Block *block, ptr
 /* Sums of `rows` windows over a part, for `vectors` vectors of filters. */
 INLINE void tile(const float *const *taps, ptrdiff_t apart, const Part *part, const float *panel, const Block *block,
                  int rows, int vectors) {
-    Lanes sums[2 * ROWS][VECTORS] = {{{0}}};
+    Lanes sums[2 * ROWS][VECTORS];
     const float *ahead = block->ahead;
+    for (int v = 0; v < vectors; v++) {
+        Lanes start = {0};
+        if (part->first && block->shift)
+            start = operand(block->shift + block->column + v * LANES, block->count - v * LANES);
+#pragma GCC unroll 24
+        for (int r = 0; r < rows; r++) sums[r][v] = start;
+    }
 #pragma GCC unroll 24
     for (int r = 0; r < rows; r++) __builtin_prefetch(block->out + (rows + r) * block->stride, 1);
     for (ptrdiff_t t = 0; t < part->taps; t++, taps += apart) {
@@ -194,10 +202,12 @@ KERNEL(product)(const Product *d) {
     const Windows *g = &d->windows;
     ptrdiff_t windows = g->images * g->count[0] * g->count[1] * g->count[2], outs = g->filters / g->groups;
     ptrdiff_t depth = g->kernel[0] * g->kernel[1] * g->kernel[2] * (g->channels / g->groups);
-    ptrdiff_t packed = (outs + LANES - 1) / LANES * LANES, finished = finished_stages(d->epilogue);
+    ptrdiff_t packed = (outs + LANES - 1) / LANES * LANES;
     Epilogue rest = {0};
     if (d->epilogue) rest = *d->epilogue;
-    Block block = {g->out, d->out_stride, 0, 0, 0, 0, rest.stages, finished, NULL, 0};
+    const float *shift = take_shift(&rest);
+    ptrdiff_t finished = finished_stages(&rest);
+    Block block = {g->out, d->out_stride, 0, 0, 0, 0, shift, rest.stages, finished, NULL, 0};
     rest.stages += finished;
     rest.count -= finished;
     for (ptrdiff_t first = 0; first < windows; first += d->step) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from netcalc.arrays import Array
@@ -64,7 +65,7 @@ def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> 
     bias = None
     if constants.has(node, "bias"):
         bias = constants.derived((op.out,), dtype, lambda: wide(constants.fetch(node, "bias")))
-    epilogue = Epilogue(context, node, node.outputs[0], node.after, order, bias)
+    epilogue = Epilogue(context, node, node.outputs[0], node.after, order, bias, folds=lead == 1)
     x = context.emit.widened(node, context.layout.slot(operand)).permuted(order)
     out = context.layout.allocate(node.result, order).permuted(order)
     if not lead:
@@ -80,9 +81,17 @@ def _convolution(context: LoweringContext, node: GraphNode, operand: Tensor) -> 
         op.dilation,
         pads,
         op.groups,
-        lambda: wide(constants.fetch(node, "weight")),
+        lambda: _scaled(wide(constants.fetch(node, "weight")), epilogue.scale),
         epilogue,
     )
+
+
+def _scaled(filters: Array, scale: Callable[[], Array] | None) -> Array:
+    """Return filters with the factors of a normalization that follows."""
+    if scale is None:
+        return filters
+    scaled: Array = filters * scale().astype(filters.dtype).reshape(-1, *(1,) * (filters.ndim - 1))
+    return scaled
 
 
 def _as_image(conv: Convolution) -> Convolution:

@@ -66,7 +66,8 @@ def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None 
 
     def fill(panels: Array) -> None:
         if matrix is not None:
-            _fill_matrix(context.constants, conv.node, matrix, panels[0], outs)
+            scale = conv.epilogue.scale and conv.epilogue.scale()
+            _fill_matrix(context.constants, conv.node, matrix, panels[0], outs, scale)
             return
         filters = conv.filters().reshape(conv.groups, outs, share, taps).swapaxes(2, 3)
         for panel, group in zip(panels, filters, strict=True):
@@ -109,17 +110,24 @@ def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None 
     )
 
 
-def _fill_matrix(constants: Constants, node: GraphNode, name: str, panels: Array, columns: int) -> None:
-    """Fill panels with the filters that a parameter has as (filters, depth)."""
+def _fill_matrix(
+    constants: Constants, node: GraphNode, name: str, panels: Array, columns: int, scale: Array | None
+) -> None:
+    """Fill panels with the filters that a parameter has as (filters, depth), each multiplied by its ``scale``."""
     depth = panels.shape[-1]
     if not constants.is_transposed(node, name):
-        constants.write(node, name, filters_in(panels, columns).reshape(constants.shape(node, name)))
+        filters = filters_in(panels, columns)
+        constants.write(node, name, filters.reshape(constants.shape(node, name)))
+        if scale is not None:
+            filters *= scale.astype(filters.dtype)[:, None]
         pack(panels, columns)
         return
     buffer = np.empty((max(1, PIECE // (columns * panels.itemsize)), columns), panels.dtype)
     for start in range(0, depth, len(buffer)):
         rows = buffer[: depth - start]
         constants.write_columns(node, name, rows.T, start)
+        if scale is not None:
+            rows *= scale.astype(rows.dtype)
         pack_columns(panels, rows, columns, start)
 
 

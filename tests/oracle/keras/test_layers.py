@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-os.environ.setdefault("KERAS_BACKEND", "jax")
 keras: Any = pytest.importorskip("keras")
 pytest.importorskip("h5py")
 
-from netcalc.formats.keras.layers import rules  # noqa: E402 - Keras chooses its backend when it is imported
+from netcalc.formats.keras.layers import rules  # noqa: E402
 from tests.formats.keras import examples  # noqa: E402
 from tests.oracle.keras.cases import CASES  # noqa: E402
 from tests.oracle.keras.comparison import compared, not_drawn  # noqa: E402

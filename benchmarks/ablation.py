@@ -44,7 +44,6 @@ PATHS: dict[str, Record] = {
     "products of few rows by a kernel": {"compiled_product_most_rows": 0},
     "Winograd's algorithm": {"winograd": False},
     "depthwise convolution": {"depthwise": False},
-    "windows of few channels by planes": {"planar": False},
     "small GEMM blocks": {"small_gemm": False},
     "epilogue fusion": {"fuse_epilogues": False},
     "lowering of attention": {"disabled_lowerings": {"scaled_dot_product_attention"}},

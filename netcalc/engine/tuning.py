@@ -85,8 +85,6 @@ class Tuning:
     im2col_least_rows: int = 64
     #: Rows (pixels) of a tile of windows, at most.
     im2col_most_rows: int = 1024
-    #: Elements that a window has in a run, in rows of channels, from which on windows are not copied plane by plane.
-    planar_run: int = 24
     #: Channels of a group up to which the compiled kernel for grouped convolutions is faster than copied windows.
     grouped_channels: int = 48
     #: Elements of a tile of a depthwise convolution and of the padded input under it: they fit the second-level cache.
@@ -112,8 +110,6 @@ class Tuning:
     winograd_filters: int = 1 << 12
     #: Time to read and pack a matrix element, in multiply-adds of a product.
     winograd_packing_cost: float = 16
-    #: Time of an element of a pass over an array, in multiply-adds of a product.
-    winograd_pass_cost: float = 6
     #: Time of an element of a transformed tile in the compiled kernels, in multiply-adds of a product.
     winograd_transform_cost: float = 10
     #: The same with vectors of fewer elements than 16, measured against products with packed filters.
@@ -153,12 +149,10 @@ class Tuning:
 
     #: Kernels in C, if they were compiled when netcalc was installed; otherwise NumPy alone.
     compiled: bool = True
-    #: Winograd's algorithm for 3×3 convolutions; otherwise im2col.
+    #: Winograd's algorithm for 3×3 convolutions by the kernels in C; otherwise products with their windows.
     winograd: bool = True
     #: Sums over shifted images for depthwise convolutions; otherwise im2col, group by group.
     depthwise: bool = True
-    #: Windows of few channels copied plane by plane; otherwise im2col in rows of channels.
-    planar: bool = True
     #: Products with packed filters by the kernel in C; otherwise by BLAS or the kernel that reads weights as stored.
     packed: bool = True
     #: Cutting products into blocks that BLAS does not pack; otherwise one call for each product.

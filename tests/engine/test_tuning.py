@@ -26,7 +26,6 @@ _NETWORKS: dict[str, tuple[list[int], list[Any]]] = {
     "compiled": ([4, 16], [{"linear": 16}, "gelu"]),
     "winograd": ([1, 32, 28, 28], [{"conv2d": _CONV}]),
     "depthwise": ([1, 32, 28, 28], [{"conv2d": {"out": 32, "kernel": 3, "groups": 32}}]),
-    "planar": ([1, 3, 28, 28], [{"conv2d": _CONV}]),
     "packed": ([4, 16], [{"linear": 16}]),
     "small_gemm": ([1, 512, 7, 7], [{"conv2d": {"out": 256, "kernel": 1}}]),
     "fuse_epilogues": ([4, 16], [{"linear": 16}, "relu", "exp"]),

@@ -14,7 +14,6 @@ from netcalc.engine.lower.conv.depthwise import emit_depthwise
 from netcalc.engine.lower.conv.geometry import Convolution
 from netcalc.engine.lower.conv.im2col import emit_im2col
 from netcalc.engine.lower.conv.packed import emit_packed, use_packed
-from netcalc.engine.lower.conv.planar import emit_planar, use_planar
 from netcalc.engine.lower.conv.winograd import emit_winograd
 from netcalc.engine.lower.conv.winograd_choice import winograd_side
 from netcalc.engine.lower.emission import compute_dtype
@@ -48,8 +47,6 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
         emit_packed(context, conv, "weight" if conv.groups == 1 and math.prod(conv.kernel) == 1 else None)
     elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
         _emit_pointwise(context, conv)
-    elif use_planar(conv, context.tuning):
-        emit_planar(context, conv)
     else:
         emit_im2col(context, conv)
     return True

@@ -23,21 +23,20 @@ from netcalc.engine.tuning import Tuning
 def winograd_side(context: LoweringContext, node: GraphNode) -> int:
     """Return the pixels on a side of a tile of the result of a convolution; 0 if another algorithm is better."""
     if context.winograd_sides is None:
-        candidates = [] if not context.tuning.winograd else [layer for layer in map(_candidate, context.nodes) if layer]
+        apply = context.tuning.winograd and context.tuning.compiled and blocks_fit()
+        candidates = [layer for layer in map(_candidate, context.nodes) if layer] if apply else []
         context.winograd_sides = _choose(candidates, context)
     return context.winograd_sides.get(node, 0)
 
 
-def kernels_apply(tuning: Tuning, dtype: np.dtype[np.generic]) -> bool:
-    """Return True if there are compiled kernels for this type of the arithmetic."""
-    return tuning.compiled and blocks_fit() and dtype == np.float32
+#: Bytes of an element of the filters.
+_ITEMSIZE = 4
 
 
 class _Candidate(NamedTuple):
     """A convolution with 3×3 filters, stride 1 and a single group."""
 
     node: GraphNode
-    dtype: np.dtype[np.generic]
     channels: int
     outs: int
     batch: int
@@ -49,26 +48,16 @@ class _Candidate(NamedTuple):
 
     def cost(self, side: int, tuning: Tuning) -> float:
         """Return the estimated time, in multiply-adds of a product."""
-        compiled = kernels_apply(tuning, self.dtype)
+        size = blocks()
+        assert size is not None
         if not side:
             pixels = self.batch * math.prod(self.counts)
-            if compiled and tuning.packed:  # windows are read in place
-                return self.elements(0) * pixels
-            passes = tuning.winograd_pass_cost * 9 * pixels * self.channels
-            return self.elements(0) * (pixels + tuning.winograd_packing_cost) + passes
+            return self.elements(0) * (pixels if tuning.packed else pixels + tuning.winograd_packing_cost)
         tiles = self.batch * math.prod(-(-count // side) for count in self.counts)
-        if compiled:
-            size = blocks()
-            narrow = tuning.packed and size is not None and size.lanes < 16
-            element = tuning.winograd_transform_cost_narrow if narrow else tuning.winograd_transform_cost
-            tile = element * (side + 2) ** 2 * (self.channels + self.outs)
-        else:
-            tile = tuning.winograd_pass_cost * (32 * self.channels + 24 * self.outs)
+        narrow = tuning.packed and size.lanes < 16
+        element = tuning.winograd_transform_cost_narrow if narrow else tuning.winograd_transform_cost
+        tile = element * (side + 2) ** 2 * (self.channels + self.outs)
         return self.elements(side) * (tiles + tuning.winograd_packing_cost) + tile * tiles
-
-    def sides(self, tuning: Tuning) -> tuple[int, ...]:
-        """Return the sizes of tiles that may be taken."""
-        return tuning.winograd_sides if kernels_apply(tuning, self.dtype) else (2,)
 
 
 def _candidate(node: GraphNode) -> _Candidate | None:
@@ -79,8 +68,9 @@ def _candidate(node: GraphNode) -> _Candidate | None:
     if operand is None or 0 in (*operand.shape, *result.shape):
         return None
     *lead, channels, _, _ = operand.shape
-    dtype = compute_dtype(operand.dtype)
-    return _Candidate(node, dtype, channels, op.out, math.prod(lead), result.shape[-2:])
+    if compute_dtype(operand.dtype) != np.float32:  # the only type of the kernels
+        return None
+    return _Candidate(node, channels, op.out, math.prod(lead), result.shape[-2:])
 
 
 class _Step(NamedTuple):
@@ -95,18 +85,16 @@ class _Step(NamedTuple):
 
 def _choose(candidates: Iterable[_Candidate], context: LoweringContext) -> dict[GraphNode, int]:
     """Return the convolutions that are granted memory, and the sizes of their tiles."""
-    tuning, chosen = context.tuning, {}
-    queue = [
-        step for number, layer in enumerate(candidates) for step in _best(number, layer, 0, layer.sides(tuning), tuning)
-    ]
+    tuning, sides, chosen = context.tuning, context.tuning.winograd_sides, {}
+    queue = [step for number, layer in enumerate(candidates) for step in _best(number, layer, 0, sides, tuning)]
     heapify(queue)
     while queue:
         _, number, side, before, layer = heappop(queue)
-        if context.budget.spend((layer.elements(side) - layer.elements(before)) * layer.dtype.itemsize):
+        if context.budget.spend((layer.elements(side) - layer.elements(before)) * _ITEMSIZE):
             chosen[layer.node] = side
-            more = _best(number, layer, side, [larger for larger in layer.sides(tuning) if larger > side], tuning)
+            more = _best(number, layer, side, [larger for larger in sides if larger > side], tuning)
         else:
-            more = _best(number, layer, before, [less for less in layer.sides(tuning) if before < less < side], tuning)
+            more = _best(number, layer, before, [less for less in sides if before < less < side], tuning)
         for step in more:
             heappush(queue, step)
     return chosen

@@ -44,6 +44,7 @@ PATHS: dict[str, Record] = {
     "products of few rows by a kernel": {"compiled_product_most_rows": 0},
     "Winograd's algorithm": {"winograd": False},
     "depthwise convolution": {"depthwise": False},
+    "parts of concatenations in their places": {"join_distance": 0},
     "small GEMM blocks": {"small_gemm": False},
     "epilogue fusion": {"fuse_epilogues": False},
     "lowering of attention": {"disabled_lowerings": {"scaled_dot_product_attention"}},

@@ -97,3 +97,11 @@ def is_dense(slot: Slot, order: Sequence[int] | None = None) -> bool:
     """Return True if the elements follow each other without gaps in this order of axes."""
     expected = dense(slot.shape, slot.dtype.itemsize, order)
     return all(size == 1 or step == other for size, step, other in zip(slot.shape, slot.strides, expected, strict=True))
+
+
+def has_rows(slot: Slot) -> bool:
+    """Return True if all axes but the last are one of evenly spaced rows, each without gaps."""
+    columns = slot.shape[-1]
+    if columns > 1 and slot.strides[-1] != slot.dtype.itemsize:
+        return False
+    return slot.reshaped((slot.elements // max(columns, 1), columns)) is not None

@@ -35,6 +35,8 @@ class Tuning:
     #: Elements of a strip on which all operations of an epilogue are done, one after the other.  It fits the
     #: second-level cache with two scratch buffers and another operand; shorter ones take more calls.
     epilogue_strip_elements: int = 1 << 16
+    #: Nodes from the one that computes a part of a concatenation in its place to the concatenation, at most.
+    join_distance: int = 64
     #: Elements to which a row vector is repeated, so that the inner loops of a broadcast are long.
     broadcast_elements: int = 1 << 12
 

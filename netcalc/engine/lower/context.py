@@ -12,6 +12,7 @@ from netcalc.engine.lower.broadcast import repeated_bytes
 from netcalc.engine.lower.budget import Budget
 from netcalc.engine.lower.constants import Constants
 from netcalc.engine.lower.emission import Emission
+from netcalc.engine.lower.joins import Joins
 from netcalc.engine.lower.layout import Layout
 from netcalc.engine.lower.parallelism import Parallelism
 from netcalc.engine.storage import Slot, Store
@@ -34,6 +35,7 @@ class LoweringContext:
     Attributes:
         nodes: all nodes, in the order of the program.
         layout: slots of tensors.
+        joins: places of tensors in the results of concatenations.
         constants: parameters and arrays derived from them.
         budget: memory that transformed parameters may add.
         emit: steps, and copies into other layouts.
@@ -45,6 +47,7 @@ class LoweringContext:
     def __init__(self, program: Program, graph: Graph, parallelism: Parallelism) -> None:
         self.nodes = graph.nodes
         self.layout = Layout()
+        self.joins = Joins(graph.nodes, self.layout, parallelism.tuning.join_distance)
         self.constants = Constants(program, graph, self.layout)
         self.budget = Budget(self.constants.parameter_bytes, parallelism.tuning)
         self.emit = Emission(self.layout, parallelism)

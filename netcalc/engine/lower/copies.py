@@ -40,10 +40,13 @@ def _join(context: LoweringContext, node: GraphNode, slots: Sequence[Slot]) -> b
     if all(context.layout.is_constant(slot) for slot in slots):
         return False  # the kernel runs once
     axis = node.op.axis % len(node.outputs[0].shape)
-    out = _allocate(context, node, max(slots, key=lambda slot: (0 not in slot.strides, slot.elements)))
+    largest = max(slots, key=lambda slot: (0 not in slot.strides, slot.elements))
+    out = context.joins.whole(node, _order(largest))
     starts = accumulate((slot.shape[axis] for slot in slots), initial=0)
-    moves = [(out.part(axis, start, slot.shape[axis]), slot) for start, slot in zip(starts, slots, strict=False)]
-    _emit(context, node, out, moves)
+    places = [out.part(axis, start, slot.shape[axis]) for start, slot in zip(starts, slots, strict=False)]
+    moves = [(place, slot) for place, slot in zip(places, slots, strict=True) if place != slot]
+    if moves:
+        _emit(context, node, out, moves)
     return True
 
 
@@ -126,8 +129,13 @@ def lower_channel_shuffle(context: LoweringContext, node: GraphNode) -> bool:
 
 
 def _allocate(context: LoweringContext, node: GraphNode, slot: Slot) -> Slot:
-    """Allocate the result with the axes in the order of ``slot``, unless that is broadcast along some."""
-    return context.layout.allocate(node.outputs[0], None if 0 in slot.strides else slot.order)
+    """Allocate the result with the axes in the order of ``slot``."""
+    return context.layout.allocate(node.outputs[0], _order(slot))
+
+
+def _order(slot: Slot) -> tuple[int, ...] | None:
+    """Return the order of the axes of a slot, None if it is broadcast along some."""
+    return None if 0 in slot.strides else slot.order
 
 
 def _emit(

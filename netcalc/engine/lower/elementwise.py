@@ -16,7 +16,7 @@ from netcalc.engine.lower.epilogue import Epilogue, combining_ufunc
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.tiling import emit_tiles, strips
 from netcalc.engine.step import Buffers
-from netcalc.engine.storage import Slot, is_dense
+from netcalc.engine.storage import Slot, has_rows, is_dense
 
 
 def lower_elementwise(context: LoweringContext, node: GraphNode) -> bool:
@@ -38,7 +38,7 @@ def _lower_in_place(context: LoweringContext, node: GraphNode) -> bool:
     order = slot.order
     if any(stage.op.normalizes_channels for stage in stages):
         order = (0, *range(2, rank), 1)
-    elif not is_dense(slot, order):
+    elif not (is_dense(slot, order) or has_rows(slot.permuted(order))):
         order = tuple(range(rank))
     x = context.emit.rows(node, slot, order)
     epilogue = Epilogue(context, node, operand, stages, order)

@@ -31,6 +31,10 @@ class Layout:
         """Return the slot of a tensor."""
         return self._slots[tensor]
 
+    def find(self, tensor: Tensor) -> Slot | None:
+        """Return the slot of a tensor, None if it has none yet."""
+        return self._slots.get(tensor)
+
     def is_constant(self, slot: Slot) -> bool:
         """Return True if the content of the slot is the same in every run."""
         return slot.store in self.constant_stores

@@ -21,7 +21,7 @@ from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.gemm import chunk_tiles, emit_chunked_product, emit_product
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.small_gemm import chunks
-from netcalc.engine.storage import Slot
+from netcalc.engine.storage import Slot, has_rows
 from netcalc.numerics.kernels import wide
 
 
@@ -40,11 +40,12 @@ def lower_convolution(context: LoweringContext, node: GraphNode) -> bool:
     if context.tuning.depthwise and conv.groups > 1 and conv.groups == conv.channels == conv.outs:
         emit_depthwise(context, conv if len(conv.kernel) > 1 else _as_image(conv))
     elif side := winograd_side(context, node):
-        emit_winograd(context, conv, side)
+        emit_winograd(context, _in_its_place(context, conv), side)
     elif use_grouped(conv, context.tuning):
         emit_grouped(context, conv)
     elif use_packed(context, conv):
-        emit_packed(context, conv, "weight" if conv.groups == 1 and math.prod(conv.kernel) == 1 else None)
+        matrix = "weight" if conv.groups == 1 and math.prod(conv.kernel) == 1 else None
+        emit_packed(context, _in_its_place(context, conv), matrix)
     elif conv.groups == 1 and not conv.padded and math.prod(op.kernel) == 1:
         _emit_pointwise(context, conv)
     else:
@@ -89,6 +90,19 @@ def _scaled(filters: Array, scale: Callable[[], Array] | None) -> Array:
         return filters
     scaled: Array = filters * scale().astype(filters.dtype).reshape(-1, *(1,) * (filters.ndim - 1))
     return scaled
+
+
+def _in_its_place(context: LoweringContext, conv: Convolution) -> Convolution:
+    """Return a convolution with its result as a part of a later concatenation, if it can be computed there."""
+    result, rank = conv.node.result, len(conv.out.shape)
+    if len(result.shape) < rank:  # without a batch
+        return conv
+    order = (0, *range(2, rank), 1)
+    slot = context.joins.place(result, order)
+    if slot is None or not has_rows(slot.permuted(order)):
+        return conv
+    context.layout.alias(result, slot)
+    return replace(conv, out=slot.permuted(order))
 
 
 def _as_image(conv: Convolution) -> Convolution:

@@ -153,7 +153,7 @@ def test_progress_is_shown_on_terminals_only_and_erased(monkeypatch: pytest.Monk
     assert quiet.getvalue() == ""
     erase = "\x1b[2K"
     _, *frames, last = terminal.getvalue().split(erase)
-    assert "19" not in "".join(frames)  # nothing in the first second
+    assert "layer19" not in "".join(frames)  # nothing in the first second
     assert any("[b]layer20" in frame and " 50%" in frame for frame in frames)
     assert last == ""
 

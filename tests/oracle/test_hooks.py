@@ -12,6 +12,8 @@ import pytest
 
 from tests.test_action import ROOT, SPEC, STEPS
 
+pytest.importorskip("pre_commit")  # with the other oracles, and not with the tests that need nothing
+
 #: Environment of an installation that runs a few commands: pure Python, whose modules are not all compiled.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
     "NETCALC_PURE": "1",
@@ -45,7 +47,6 @@ def wheel(hooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_hook_runs_in_another_repository(hooks: Path, tmp_path: Path) -> None:
-    pytest.importorskip("pre_commit")
     repository = tmp_path / "repository"
     (repository / "specs").mkdir(parents=True)
     environment = {**ENVIRONMENT, "PRE_COMMIT_HOME": str(tmp_path / "cache")}

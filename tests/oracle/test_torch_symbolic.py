@@ -19,7 +19,6 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402, N812
 
-from tests.oracle.harness import some  # noqa: E402
 from tests.oracle.torch_modules import plain_operators  # noqa: E402
 
 Sizes = Mapping[str, int]
@@ -374,7 +373,8 @@ def symbolic(case: Case) -> Any:
     return netcalc.from_torch(module, dynamic=dynamic, **tensors, **case.constants)
 
 
-@pytest.mark.parametrize("name", some(CASES, 2))
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", CASES)
 def test_formulas_give_the_figures_of_other_sizes(name: str) -> None:
     case = CASES[name]
     module = case.make().eval()

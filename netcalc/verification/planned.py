@@ -191,8 +191,8 @@ def _outputs_by_rounding(program: Program, arrays: Sequence[Array], parameters: 
         # of different sizes: the changes of two factors of a product would often cancel out
         drawn = _ROUNDING[array.dtype.name] / 8 * rng.uniform(0.5, 1, array.shape)
         eps = np.maximum(drawn, float(finfo(array.dtype).eps))
-        result: Array = (wide(array) * (1 + eps * rng.choice((-1, 1), array.shape))).astype(array.dtype)
-        return result
+        changed = wide(array) * (1 + eps * rng.choice((-1, 1), array.shape))
+        return np.asarray(changed).astype(array.dtype)  # an array even if it is a scalar
 
     def evaluate(instance: Instance, inputs: Sequence[Array | None]) -> Sequence[Array]:
         params = {param.name: rounded(parameters.fetch(instance, param)) for param in instance.node.params}

@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_sampled(item: pytest.Item, one_of: int) -> bool:
-    """Return if a case is in the sample, which depends on its name only."""
+    """Return True if a case is in the sample, which depends on its name only."""
     return crc32(item.nodeid.encode()) % one_of == 0
 
 

@@ -25,7 +25,8 @@ from netcalc.engine.tuning import Tuning
 class Convolution:
     """Operands and attributes of a convolution.
 
-    ``x`` is (batch, sizes…, channels), with any strides; ``out`` is (batch, counts…, out channels), without gaps.
+    ``x`` is (batch, sizes…, channels), with any strides; ``out`` is (batch, counts…, out channels), the
+    channels without gaps and the pixels evenly apart.
     """
 
     node: GraphNode

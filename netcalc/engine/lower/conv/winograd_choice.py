@@ -19,6 +19,9 @@ from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.native.library import blocks, blocks_fit
 from netcalc.engine.tuning import Tuning
 
+#: Bytes of an element of the filters.
+_ITEMSIZE = 4
+
 
 def winograd_side(context: LoweringContext, node: GraphNode) -> int:
     """Return the pixels on a side of a tile of the result of a convolution; 0 if another algorithm is better."""
@@ -27,10 +30,6 @@ def winograd_side(context: LoweringContext, node: GraphNode) -> int:
         candidates = [layer for layer in map(_candidate, context.nodes) if layer] if apply else []
         context.winograd_sides = _choose(candidates, context)
     return context.winograd_sides.get(node, 0)
-
-
-#: Bytes of an element of the filters.
-_ITEMSIZE = 4
 
 
 class _Candidate(NamedTuple):

@@ -127,3 +127,18 @@ def test_a_result_that_rounding_decides_is_a_gap(monkeypatch: pytest.MonkeyPatch
     report = verify(program(text))
     assert report.ok
     assert [gap.what for gap in report.gaps] == ["output output of the planned run"]
+
+
+def test_a_difference_behind_a_complex_scalar_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results that are changed by a rounding, to compare with, keep their types if they are scalars too."""
+    text = """
+inputs: {x: [4]}
+layers:
+  - {name: factor, parameter: {shape: [], dtype: complex64}}
+  - {name: halved, from: factor, mul: 0.5}
+  - {from: [x, halved], mul: {}}
+"""
+    call = Session.__call__
+    monkeypatch.setattr(Session, "__call__", lambda *args: [y * np.float32(1.01) for y in call(*args)])
+    failures = verify(program(text)).failures
+    assert [failure.what for failure in failures] == ["planned output output"]

@@ -783,6 +783,7 @@ def without_times(value: Any) -> Any:
     return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("verb", "name"), CASES)
 def test_the_record_of_a_command_is_that_of_the_api(
     verb: str, name: str, files: Mapping[str, str], netcalc: Callable[..., CommandResult]

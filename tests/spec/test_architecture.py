@@ -34,6 +34,7 @@ def test_specs_have_the_model_type_of_a_table_that_extends_them() -> None:
     assert named > 12
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", shipped())
 def test_conventions_know_the_windows_of_shipped_specs(name: str) -> None:
     program = netcalc.load(name).program

@@ -197,6 +197,7 @@ def without_padding(network: netcalc.Network, padding: int | None) -> dict[str, 
     return {} if padding is None else {name: random.integers(0, padding, shape) for name, shape in ids.items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "settings"), [*DECODERS.items(), *((name, {"length": 7} | settings) for name, settings in VARIANTS)]
 )
@@ -211,6 +212,7 @@ def test_steps_give_the_outputs_of_a_full_pass(name: str, settings: dict[str, An
     assert [gap for gap in report.gaps if "decoding" in gap.what] == []
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", DECODERS)
 def test_caches_of_a_step_have_the_shapes_of_its_outputs(name: str) -> None:
     network = netcalc.load(name, set={**SMALL[name], **DECODERS[name]})
@@ -225,6 +227,7 @@ def test_caches_of_a_step_have_the_shapes_of_its_outputs(name: str) -> None:
     assert [outputs[c.output] for c in after.caches.entries] == [inputs[c.input] for c in after.caches.entries]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", DECODERS)
 def test_a_symbolic_past_may_be_zero(name: str) -> None:
     network = netcalc.load(name, set={**SMALL[name], **DECODERS[name]})

@@ -31,6 +31,7 @@ def is_extended(path: Path) -> bool:
     return not path.read_text().partition("\nextends:")[1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name, path in shipped().items() if is_extended(path)])
 def test_every_tensor_and_parameter_has_the_type_of_the_program(name: str) -> None:
     stored = Analysis(built(name), CONVENTIONS["netcalc"]).total

@@ -23,6 +23,7 @@ ENCODER_DECODERS = {
 CAUSAL = sorted(DECODERS.keys() - ENCODER_DECODERS)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CAUSAL)
 def test_the_last_logits_are_those_of_a_full_pass(name: str) -> None:
     settings: dict[str, Any] = {**SMALL[name], **DECODERS[name]}

@@ -112,6 +112,7 @@ SPECS = [
 SMALL = {"batch": 1, "length": 8, "source": 8, "target": 6, "vocab": 20, "max_length": 16, "sparse": True}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", SPECS)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

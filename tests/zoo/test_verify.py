@@ -16,6 +16,7 @@ def test_the_table_has_every_spec() -> None:
     assert sorted([*SMALL, *SIZES]) == sorted(shipped())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_predictions_hold(name: str) -> None:
     settings: dict[str, Any] = SMALL[name]

@@ -18,6 +18,7 @@ Run = Callable[..., CommandResult]
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("model", KNOWN)
 def test_the_written_spec_gives_the_same_figures(model: str, tmp_path: Path, netcalc: Run) -> None:
     folder = write_config(tmp_path / "model", config_of(model)).parent

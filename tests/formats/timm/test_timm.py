@@ -33,6 +33,7 @@ def test_every_architecture_of_the_tables_is_recorded() -> None:
     assert MODELS.keys() == set(architectures())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("architecture", MODELS)
 def test_figures_are_the_recorded_ones(architecture: str, tmp_path: Path) -> None:
     network = api.load(write_config(tmp_path, config(architecture)))

@@ -41,7 +41,6 @@ PATHS: dict[str, Record] = {
     "grouped convolutions by a kernel": {"grouped_channels": 0},
     "packed filters by a kernel": {"packed": False},
     "runs of few channels": {"packed_run": 0},
-    "products of few rows by a kernel": {"compiled_product_most_rows": 0},
     "Winograd's algorithm": {"winograd": False},
     "depthwise convolution": {"depthwise": False},
     "parts of concatenations in their places": {"join_distance": 0},

@@ -62,18 +62,6 @@ class Tuning:
     packed_rows: int = 2
     #: Channels up to which such a product takes the taps of a row together, in a padded copy of the images.
     packed_run: int = 16
-    #: Rows of a product that the kernel in C computes, at least and at most: BLAS packs the other matrix, which takes
-    #: the less of the time the more rows there are.
-    compiled_product_least_rows: int = 2
-    compiled_product_most_rows: int = 448
-    #: The same with vectors of fewer elements than 16, whose arithmetic takes more of the time.
-    compiled_product_most_rows_narrow: int = 64
-    #: Depth and columns of such a product, at least.
-    compiled_product_sides: int = 128
-    #: Elements of the packed rows of such a product: half a megabyte of float32.
-    compiled_product_elements: int = 1 << 17
-    #: Depth to which rows are packed at a time, at most.
-    compiled_product_depth: int = 1 << 10
 
     # -- Convolutions -------------------------------------------------------------------------------
 

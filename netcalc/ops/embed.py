@@ -97,7 +97,6 @@ class Embedding(_Table):
         "ids: {shape: [1, 128], dtype: int64, range: [0, 30522]}",
         "- embedding: {num_embeddings: 30522, embedding_dim: 768}",
     )
-    kernel_suffices = "rows of a table: a single NumPy call"
 
     any_real = frozenset({"scale"})
 

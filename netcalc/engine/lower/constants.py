@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,7 +38,10 @@ class Constants:
         self._intermediate: dict[Hashable, Array] = {}
         self._parameters: dict[str, Slot] = {}
         self._derived: dict[Hashable, Slot] = {}
-        self._users = Counter(owner for node in graph.nodes for owner in node.instance.owners.values())
+        self._users: dict[str, list[GraphNode]] = {}
+        for node in graph.nodes:
+            for owner in node.instance.owners.values():
+                self._users.setdefault(owner, []).append(node)
 
     @property
     def parameter_bytes(self) -> int:
@@ -62,9 +64,9 @@ class Constants:
         """Return the shape of a parameter."""
         return tuple(integer(size) for size in self._param(node, name).shape)
 
-    def is_shared(self, node: GraphNode, name: str) -> bool:
-        """Return True if other operations use the same parameter."""
-        return self._users[node.instance.owners[name]] > 1
+    def users(self, node: GraphNode, name: str) -> Sequence[GraphNode]:
+        """Return the operations that use a parameter, of which the node is one."""
+        return self._users[node.instance.owners[name]]
 
     @contextmanager
     def reading(self, values: Parameters) -> Iterator[None]:
@@ -130,22 +132,23 @@ class Constants:
 
         Its result may have another shape of as many elements.  Constants of equal ``key`` share one slot.
         """
-        if key is not None and key in self._derived:
-            return self._derived[key]
 
         def fill(out: Array) -> None:
             array = load()
             np.copyto(out.reshape(array.shape), array, casting="same_kind")
 
-        slot = self.filled(shape, dtype, fill)
-        if key is not None:
-            self._derived[key] = slot
-        return slot
+        return self.filled(shape, dtype, fill, key)
 
-    def filled(self, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Callable[[Array], None]) -> Slot:
-        """Return the slot of an array whose elements ``fill`` sets once, in place."""
+    def filled(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Callable[[Array], None], key: Hashable = None
+    ) -> Slot:
+        """Return the slot of an array whose elements ``fill`` sets once, in place; those of equal ``key`` share one."""
+        if key is not None and key in self._derived:
+            return self._derived[key]
         slot = new_slot(shape, dtype)
         self._declare(Constant(slot, fill=fill))
+        if key is not None:
+            self._derived[key] = slot
         return slot
 
     def ones(self, count: int, dtype: np.dtype[Any]) -> Slot:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from netcalc.engine.step import Buffers, Job, Step
 from netcalc.engine.storage import Slot
 from netcalc.numerics.generators import draws_at
 from netcalc.numerics.kernels import Run, apply
+
+_AS_DECLARED: Mapping[str, Any] = MappingProxyType({})
 
 
 @contextmanager
@@ -32,12 +36,20 @@ def locate_errors(node: GraphNode) -> Iterator[None]:
         raise NetcalcError(Diagnostic(error.code, message, instance.node.span, hint=error.hint)) from None
 
 
-def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
-    """Emit a step that calls the kernel and copies its results; it runs once if all operands are constants."""
+def emit_kernel(
+    context: LoweringContext, node: GraphNode, stored: Mapping[str, tuple[Slot, Callable[[Array], Any]]] = _AS_DECLARED
+) -> None:
+    """Emit a step that calls the kernel and copies its results; it runs once if all operands are constants.
+
+    ``stored`` has the slots of parameters in another form, with functions that give what the kernel takes for them.
+    """
     layout = context.layout
     sizes_only = not node.op.reads_values()
     inputs = [None if t is None else layout.slot(t) for t in node.inputs]
-    params = {p.name: context.constants.parameter(node, p.name) for p in node.instance.node.params}
+    params = {
+        p.name: stored.get(p.name) or (context.constants.parameter(node, p.name), np.asarray)
+        for p in node.instance.node.params
+    }
     once = node.constant and (sizes_only or all(slot is None or layout.is_constant(slot) for slot in inputs))
     seed = context.constants.seed() if node.op.draws else None
     outputs = [layout.persist(t) if once else layout.allocate(t) for t in node.outputs]
@@ -46,7 +58,7 @@ def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
         operands = tuple(
             None if slot is None else _without_memory(slot) if sizes_only else slot.array() for slot in inputs
         )
-        parameters = {name: slot.array() for name, slot in params.items()}
+        parameters = {name: taken(slot.array()) for name, (slot, taken) in params.items()}
         targets = [slot.array() for slot in outputs]
 
         def job() -> None:
@@ -59,7 +71,8 @@ def emit_kernel(context: LoweringContext, node: GraphNode) -> None:
         return job
 
     size = sum(t.nbytes for t in node.outputs) + context.temporaries(node.instance.node)
-    reads = [slot for slot in (*([] if sizes_only else inputs), *params.values(), seed) if slot is not None]
+    used = (*([] if sizes_only else inputs), *(slot for slot, _ in params.values()), seed)
+    reads = [slot for slot in used if slot is not None]
     context.emit.step(Step(node, reads, outputs, 1, bind, constant=once, temporary=size))
 
 

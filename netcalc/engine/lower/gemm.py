@@ -15,8 +15,6 @@ from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.small_gemm import Chunks
 from netcalc.engine.lower.tiling import emit_tiles
-from netcalc.engine.native.library import blocks
-from netcalc.engine.native.rows_product import Panels, rows_product
 from netcalc.engine.step import Buffers, cuts
 from netcalc.engine.storage import Slot
 from netcalc.engine.tuning import Tuning
@@ -73,15 +71,9 @@ def chunk_tiles(rows: int, columns: int, jobs: int, tuning: Tuning) -> Iterator[
 def emit_product(
     context: LoweringContext, node: GraphNode, x: Slot, other: Slot, out: Slot, epilogue: Epilogue
 ) -> None:
-    """Emit ``x`` · ``other``, of (rows, depth) and (depth, columns).
-
-    The kernel in C takes ``other`` only if it is a transposed view; :func:`prefers_transposed` says where it is faster.
-    """
+    """Emit ``x`` · ``other``, of (rows, depth) and (depth, columns)."""
     rows, columns = out.shape
     x, other = context.emit.widened(node, x), context.emit.widened(node, other)
-    transposed = other.dtype == x.dtype and other.strides[0] == other.dtype.itemsize
-    in_place = transposed and prefers_transposed(context, x, columns)
-    panels = Panels.of(rows, x.shape[1], context.tuning) if in_place else None
     jobs = context.parallelism.product_jobs(rows * columns * x.shape[1], several=True)
     tiles = _job_tiles(rows, x.shape[1], columns, jobs, epilogue.stages, context.tuning)
     if out.dtype != x.dtype or not epilogue.empty:
@@ -89,8 +81,6 @@ def emit_product(
 
     def compute(tile: Tile, result: Array, buffers: Buffers) -> list[Pass]:
         rows, columns = tile
-        if panels is not None:
-            return [rows_product(x.array()[rows], other.array()[:, columns].T, result, buffers["panels"], panels)]
         return [partial(np.matmul, x.array()[rows], other.array()[:, columns], result)]
 
     emit_tiles(
@@ -101,28 +91,8 @@ def emit_product(
         tiles=tiles,
         index=lambda tile: tile,
         compute=compute,
-        buffers={} if panels is None else {"panels": panels.elements},
         epilogue=epilogue,
         products=True,
-    )
-
-
-def prefers_transposed(context: LoweringContext, x: Slot, columns: int) -> bool:
-    """Return True if the kernel in C computes the product with ``x``, which reads (columns, depth) in place.
-
-    It is faster where BLAS takes a good part of the time to pack the weight.
-    """
-    tuning, size = context.tuning, blocks()
-    if size is None:
-        return False
-    most = tuning.compiled_product_most_rows if size.lanes >= 16 else tuning.compiled_product_most_rows_narrow
-    return (
-        tuning.compiled
-        and context.parallelism.blas_threads == 1
-        and x.dtype == np.float32
-        and x.strides[1] == x.dtype.itemsize
-        and tuning.compiled_product_least_rows <= x.shape[0] <= most
-        and min(x.shape[1], columns) >= tuning.compiled_product_sides
     )
 
 

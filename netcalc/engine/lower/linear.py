@@ -8,10 +8,11 @@ from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.geometry import Convolution
-from netcalc.engine.lower.conv.packed import emit_packed, use_packed
+from netcalc.engine.lower.conv.packed import emit_packed
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue
-from netcalc.engine.lower.gemm import emit_product, prefers_transposed
+from netcalc.engine.lower.gemm import emit_product
+from netcalc.engine.lower.packed_weights import reads_packed
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.storage import Slot
 
@@ -36,11 +37,10 @@ def lower_linear(context: LoweringContext, node: GraphNode) -> bool:
     epilogue = Epilogue(context, node, node.outputs[0], node.after, order, bias)
     out = context.layout.allocate(result).reshaped((rows, result.shape[-1]))
     assert out is not None
-    if given_weight is None and not context.constants.is_shared(node, "weight"):
+    if given_weight is None and reads_packed(context, node):
         conv = _convolution(node, x, out, epilogue, lambda: context.constants.fetch(node, "weight")[..., None])
-        if use_packed(context, conv):
-            emit_packed(context, conv, "weight")
-            return True
+        emit_packed(context, conv, "weight")
+        return True
     weight = _weight(context, node, x) if given_weight is None else context.layout.slot(given_weight).permuted((1, 0))
     emit_product(context, node, x, weight, out, epilogue)
     return True
@@ -55,11 +55,10 @@ def _convolution(node: GraphNode, x: Slot, out: Slot, epilogue: Epilogue, filter
 def _weight(context: LoweringContext, node: GraphNode, x: Slot) -> Slot:
     """Return the weight as (features of the input ``x``, of the result), transposed when it is loaded.
 
-    For a single row, if other operations share the weight, or if the product reads it in place, it stays as stored.
+    For a single row, or if other operations share the weight, it stays as stored.
     """
     constants = context.constants
-    in_place = prefers_transposed(context, x, node.outputs[0].shape[-1])
-    if x.shape[0] == 1 or in_place or constants.is_shared(node, "weight"):
+    if x.shape[0] == 1 or len(constants.users(node, "weight")) > 1:
         return constants.parameter(node, "weight").permuted((1, 0))
     shape = (x.shape[1], node.outputs[0].shape[-1])
     return constants.filled(shape, x.dtype, lambda out: constants.write(node, "weight", out.T))

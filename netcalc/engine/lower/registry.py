@@ -21,6 +21,7 @@ _MODULES: Mapping[str, str] = {
     "conv.dispatch": "conv1d conv2d conv3d",
     "conv.transposed": "conv_transpose1d conv_transpose2d conv_transpose3d",
     "copies": "channel_shuffle concat pad roll stack",
+    "embedding": "embedding",
     "global_pool":
         "global_avg_pool1d global_avg_pool2d global_avg_pool3d global_max_pool1d global_max_pool2d global_max_pool3d",
     "group_norm": "group_norm instance_norm",

@@ -88,6 +88,24 @@ def pack_columns(panels: Array, rows: Array, columns: int, start: int) -> None:
         last[:, columns - split :] = 0
 
 
+class PackedRows:
+    """Packed filters of a group as a matrix (columns, depth), of which rows are looked up."""
+
+    def __init__(self, panels: Array) -> None:
+        self._panels = panels.reshape(-1, panels.shape[-1])
+
+    def __getitem__(self, numbers: Array) -> Array:
+        """Return the filters of these numbers, (…, depth)."""
+        packed, depth = len(self._panels), self._panels.shape[-1]
+        flat, width = self._panels.reshape(-1), column_unit()
+        rows = np.empty((*numbers.shape, depth), self._panels.dtype)
+        for row, number in zip(rows.reshape(-1, depth), numbers.reshape(-1).tolist(), strict=True):
+            start = number // width * width
+            step = min(width, packed - start)  # the last panel may have a single vector
+            row[:] = flat[start * depth + number - start : (start + step) * depth : step]
+        return rows
+
+
 def step_of(windows: int) -> int:
     """Return the windows of a step, which are about as many in all steps."""
     size = blocks()

@@ -27,16 +27,7 @@ static void show(const float *x, ptrdiff_t count) {
     }
 }
 
-#if defined(OF_ROWS_PRODUCT)
-static void run(int n) {
-    ptrdiff_t rows = 1 + n * 7, depth = 3 + n * 11, columns = 1 + n * 9;
-    float *out = numbers(rows * columns);
-    Product d = {numbers(rows * depth), numbers(columns * depth), out, numbers(rows * depth + 16 * depth),
-                 rows, depth, columns, depth, depth, columns, 16, 16};
-    NAMED(rows_product, ISA)(&d);
-    show(out, rows * columns);
-}
-#elif defined(OF_PRODUCT)
+#if defined(OF_PRODUCT)
 static void run(int n) {
     ptrdiff_t stride = 1 + n % 2, kernel = 1 + n % 3, size = 7 + n, padding = n % 2, images = 2, groups = 1 + (n == 4);
     ptrdiff_t channels = groups * (3 + n * (n == 6 ? 60 : 1)), filters = groups * 4 * LANES - (n % 4), step = 3 * ROWS;

@@ -6,7 +6,7 @@ The filters are packed when they are loaded, where BLAS packs them in every pass
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -32,24 +32,44 @@ from netcalc.engine.native.product import (
 )
 from netcalc.engine.native.windows import MOST_AXES, MOST_CHANNELS, MOST_TAPS
 from netcalc.engine.step import Buffers
+from netcalc.engine.storage import Slot
 from netcalc.weights.pieces import PIECE
 
 
 def use_packed(context: LoweringContext, conv: Convolution) -> bool:
     """Return True if the kernel takes this convolution, and groups fill its blocks."""
-    size, tuning = blocks(), context.tuning
+    size = blocks()
     return (
         size is not None
-        and tuning.compiled
-        and tuning.packed
-        and context.parallelism.blas_threads == 1
+        and packs(context)
         and conv.x.dtype == conv.out.dtype == np.float32
         and len(conv.kernel) <= MOST_AXES
         and math.prod(conv.kernel[:-1] if _has_runs(context, conv) else conv.kernel) <= MOST_TAPS
         and (conv.channels <= MOST_CHANNELS or not conv.padded)
         and (conv.groups == 1 or conv.outs // conv.groups % size.width == 0)
-        and conv.out.elements // conv.outs >= tuning.packed_rows
+        and conv.out.elements // conv.outs >= context.tuning.packed_rows
     )
+
+
+def packs(context: LoweringContext) -> bool:
+    """Return True if there is a kernel for packed filters, and it does all products of one thread."""
+    tuning = context.tuning
+    return blocks() is not None and tuning.compiled and tuning.packed and context.parallelism.blas_threads == 1
+
+
+def packed_matrix(context: LoweringContext, node: GraphNode, name: str, load_scale: Callable[[], Array] | None) -> Slot:
+    """Return the slot of the packed filters that a parameter has as (filters, depth) and axes of one element.
+
+    ``load_scale`` computes factors of the filters; without it, all operations that use the parameter share the slot.
+    """
+    constants = context.constants
+    columns, *depth = constants.shape(node, name)
+
+    def fill(panels: Array) -> None:
+        _fill_matrix(constants, node, name, panels[0], columns, load_scale and load_scale())
+
+    key = None if load_scale else ("packed", node.instance.owners[name])
+    return constants.filled((1, packed_columns(columns), math.prod(depth)), np.dtype(np.float32), fill, key)
 
 
 def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None = None) -> None:
@@ -62,19 +82,17 @@ def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None 
         conv = with_runs(context, conv)
     x = conv.x if conv.x.strides[-1] == conv.x.dtype.itemsize else context.emit.copy(conv.node, conv.x)
     share, outs, taps = conv.channels // conv.groups, conv.outs // conv.groups, math.prod(conv.kernel)
-    shape = (conv.groups, packed_columns(outs), share * taps)
 
     def fill(panels: Array) -> None:
-        if matrix is not None:
-            scale = conv.epilogue.scale and conv.epilogue.scale()
-            _fill_matrix(context.constants, conv.node, matrix, panels[0], outs, scale)
-            return
         filters = conv.filters().reshape(conv.groups, outs, share, taps).swapaxes(2, 3)
         for panel, group in zip(panels, filters, strict=True):
             np.copyto(filters_in(panel, outs).reshape(group.shape), group)
             pack(panel, outs)
 
-    weight = context.constants.filled(shape, x.dtype, fill)
+    if matrix is None:
+        weight = context.constants.filled((conv.groups, packed_columns(outs), share * taps), x.dtype, fill)
+    else:
+        weight = packed_matrix(context, conv.node, matrix, conv.epilogue.scale)
     jobs, width = context.parallelism.product_jobs(conv.macs), math.prod(conv.counts[1:])
     pixels = -(-conv.batch * conv.counts[0] // jobs) * width
     tiles = cut_tiles(conv, conv.counts[0], width, pixels, jobs, context.tuning)

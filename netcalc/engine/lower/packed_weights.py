@@ -1,0 +1,34 @@
+"""Weights that are packed once for all operations that read them: linear layers, and embeddings tied to them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netcalc.engine.graph import GraphNode
+from netcalc.engine.lower.context import LoweringContext
+from netcalc.engine.lower.conv.packed import packs
+
+
+def reads_packed(context: LoweringContext, node: GraphNode) -> bool:
+    """Return True if the weight of a node is packed, which a linear layer gains from and all its users can read."""
+    users = context.constants.users(node, "weight")
+    return (
+        packs(context)
+        and any(user.op.name == "linear" for user in users)
+        and all(_can_read(context, user) for user in users)
+    )
+
+
+def _can_read(context: LoweringContext, node: GraphNode) -> bool:
+    tuning, operand, result = context.tuning, node.operand, node.result
+    if node.op.name in tuning.disabled_lowerings or result.dtype != np.float32:
+        return False
+    if node.op.name == "embedding":
+        return True
+    return (
+        node.op.name == "linear"
+        and node.inputs[1:] == [None, None]
+        and operand.dtype == np.float32
+        and result.elements > 0
+        and operand.elements >= tuning.packed_rows * operand.shape[-1] > 0
+    )

@@ -24,10 +24,10 @@ typedef struct {
     int64_t claims[];
 } Board;
 
-/* Of one process: when it began to work without a break, its involuntary switches until then, and until when it takes
-   its core for one that it shares. */
+/* Of one process: when it began to work without a break, its involuntary switches and time of the processor until then,
+   until when it takes its core for one that it shares, and until when another interruption shows that. */
 typedef struct {
-    int64_t begun, switches, shared_until;
+    int64_t begun, switches, used, shared_until, suspected_until;
 } Breaks;
 
 enum { MICROSECOND = 1000, MILLISECOND = 1000000 };
@@ -35,18 +35,21 @@ enum { MICROSECOND = 1000, MILLISECOND = 1000000 };
 /* Work without a break on a shared core: well below a slice of the scheduler, behind which a process loses its core
    with a job in its hands.  A break lasts as long as the timer's slack and this. */
 static const int64_t BURST = 300 * MICROSECOND, BREAK = 50 * MICROSECOND;
-/* A break that takes so long shows that another process wanted the core. */
-static const int64_t LATE = 500 * MICROSECOND;
+/* An interruption of work, or a break, of at least half a slice: of another process, since tasks of the system take less.
+   A second one soon after shows that it wants the core. */
+static const int64_t LATE = 1500 * MICROSECOND, SUSPICION = 50 * MILLISECOND;
 /* How long a core counts as shared after that. */
 static const int64_t MEMORY = 200 * MILLISECOND;
 /* Spinning of a worker, and on a shared core; and of the owner, whose core a worker can use while it sleeps. */
 static const int64_t SPIN = MILLISECOND, SHORT_SPIN = 20 * MICROSECOND, OWNER_SPIN = 500 * MICROSECOND;
 
-static int64_t now(void) {
+static int64_t read_clock(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (int64_t)time.tv_sec * 1000 * MILLISECOND + time.tv_nsec;
 }
+
+static int64_t now(void) { return read_clock(CLOCK_MONOTONIC); }
 
 static void relax(void) {
 #if defined(__x86_64__)
@@ -92,6 +95,24 @@ static int64_t involuntary_switches(void) {
     return usage.ru_nivcsw;
 }
 
+/* Begin to work without a break. */
+static void begin(Breaks *breaks) {
+    breaks->begun = now();
+    breaks->used = read_clock(CLOCK_THREAD_CPUTIME_ID);
+    breaks->switches = involuntary_switches();
+}
+
+/* Return 1 if another process took the core for long since then. */
+static int was_interrupted(const Breaks *breaks, int64_t time) {
+    return involuntary_switches() > breaks->switches &&
+           time - breaks->begun > read_clock(CLOCK_THREAD_CPUTIME_ID) - breaks->used + LATE;
+}
+
+static void note_interruption(Breaks *breaks, int64_t time) {
+    if (time < breaks->suspected_until) breaks->shared_until = time + MEMORY;
+    breaks->suspected_until = time + SUSPICION;
+}
+
 /* Leave the owner's core, where the kernel may have woken this process, for the next one that it may use. */
 static void leave(int64_t core) {
     cpu_set_t allowed, other;
@@ -117,12 +138,11 @@ EXPORT void netcalc_publish(Board *board, int64_t phase) {
 
 /* Wait for a phase behind the one seen, and return it; the same one if there is none for half a second. */
 EXPORT int64_t netcalc_next_phase(Board *board, Breaks *breaks, int64_t seen) {
-    int64_t begin = now(), spin = begin < breaks->shared_until ? SHORT_SPIN : SPIN;
+    int64_t start = now(), spin = start < breaks->shared_until ? SHORT_SPIN : SPIN;
     int64_t phase = changed(&board->phase, seen, &board->sleepers, spin, 500 * MILLISECOND);
-    if (now() > begin + spin) { /* it slept */
+    if (now() > start + spin || breaks->begun == 0) { /* it slept, or has just begun */
         leave(__atomic_load_n(&board->core, __ATOMIC_RELAXED));
-        breaks->begun = now();
-        breaks->switches = involuntary_switches();
+        begin(breaks);
     }
     return phase;
 }
@@ -146,17 +166,14 @@ EXPORT void netcalc_done(Board *board, Breaks *breaks) {
     if (__atomic_load_n(&board->owner_sleeps, __ATOMIC_SEQ_CST)) wake(&board->done);
     int64_t time = now();
     if (time < breaks->begun + BURST) return;
-    int64_t switches = involuntary_switches();
-    if (switches > breaks->switches) breaks->shared_until = time + MEMORY;
+    if (was_interrupted(breaks, time)) note_interruption(breaks, time);
     if (time < breaks->shared_until) {
         struct timespec moment = {0, BREAK};
         nanosleep(&moment, 0);
         int64_t after = now();
-        if (after > time + LATE) breaks->shared_until = after + MEMORY;
-        time = after;
+        if (after > time + LATE) note_interruption(breaks, after);
     }
-    breaks->begun = time;
-    breaks->switches = switches;
+    begin(breaks);
 }
 
 /* Wait until more jobs of workers are done than `seen`, and return their number; the same one after half a second, or

@@ -11,7 +11,7 @@ from typing import Any
 from netcalc.engine.native.library import function
 
 #: Words of 8 bytes: of a board before its claims, of a cache line, and of what a process remembers of its breaks.
-_HEADER, _DONE, _BREAKS = 16, 8, 3
+_HEADER, _DONE, _BREAKS = 16, 8, 5
 _NAMES = ("publish", "next_phase", "claim", "done", "more_done")
 
 

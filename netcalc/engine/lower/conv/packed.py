@@ -15,14 +15,14 @@ from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.constants import Constants
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.compiled_windows import windows_of
-from netcalc.engine.lower.conv.geometry import Convolution, ConvTile, cut_tiles
+from netcalc.engine.lower.conv.geometry import Convolution, ConvTile
+from netcalc.engine.lower.conv.product_tiles import product_tiles, windows_in
 from netcalc.engine.lower.conv.runs import use_runs, with_runs
 from netcalc.engine.lower.passes import Pass
 from netcalc.engine.lower.tiling import emit_tiles
 from netcalc.engine.native.library import blocks
 from netcalc.engine.native.product import (
     ADDRESS,
-    column_unit,
     filters_in,
     pack,
     pack_columns,
@@ -78,6 +78,8 @@ def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None 
     ``matrix`` is the parameter that has the filters as (filters, depth) and axes of one element, of a single group; by
     default they are those of ``conv``.
     """
+    size = blocks()
+    assert size is not None
     if _has_runs(context, conv):
         conv = with_runs(context, conv)
     x = conv.x if conv.x.strides[-1] == conv.x.dtype.itemsize else context.emit.copy(conv.node, conv.x)
@@ -93,11 +95,7 @@ def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None 
         weight = context.constants.filled((conv.groups, packed_columns(outs), share * taps), x.dtype, fill)
     else:
         weight = packed_matrix(context, conv.node, matrix, conv.epilogue.scale)
-    jobs, width = context.parallelism.product_jobs(conv.macs), math.prod(conv.counts[1:])
-    pixels = -(-conv.batch * conv.counts[0] // jobs) * width
-    tiles = cut_tiles(conv, conv.counts[0], width, pixels, jobs, context.tuning)
-    if any(tile.channels.start % column_unit() for tile in tiles):
-        tiles = [ConvTile(region, slice(0, conv.outs)) for region in dict.fromkeys(tile.region for tile in tiles)]
+    tiles = product_tiles(conv, context.parallelism.product_jobs(conv.macs), size)
     geometry, epilogue = windows_of(conv), conv.epilogue
 
     def compute(tile: ConvTile, result: Array, buffers: Buffers) -> Iterator[Pass]:
@@ -113,7 +111,7 @@ def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None 
             epilogue=epilogue.arguments(result, conv.pixels(region), channels) if epilogue.compiled else None,
         )
 
-    most = max(tile.region.images * tile.region.height * width for tile in tiles)
+    most = max(windows_in(conv, tile) for tile in tiles)
     emit_tiles(
         context,
         conv.node,

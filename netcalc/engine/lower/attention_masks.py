@@ -9,7 +9,7 @@ import numpy as np
 
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
-from netcalc.engine.lower.passes import sequence
+from netcalc.engine.lower.passes import Passes
 from netcalc.engine.step import Buffers, Job, Step
 from netcalc.engine.storage import Slot
 
@@ -51,7 +51,7 @@ def _additive_mask(context: LoweringContext, node: GraphNode, mask: Slot, dtype:
 
     def bind(job: int, buffers: Buffers) -> Job:
         result = target.array()
-        return sequence([partial(result.fill, start), partial(np.copyto, result, other, where=mask.array())])
+        return Passes([partial(result.fill, start), partial(np.copyto, result, other, where=mask.array())])
 
     context.emit.step(Step(node, (mask,), (target,), 1, bind, constant=once, what="mask"))
     return target

@@ -12,7 +12,7 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.engine.graph import GraphNode
 from netcalc.engine.lower.context import LoweringContext
-from netcalc.engine.lower.passes import Pass, sequence
+from netcalc.engine.lower.passes import Pass, Passes
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.tiling import emit_jobs
 from netcalc.engine.step import Buffers, Job, cuts
@@ -166,6 +166,6 @@ def _emit(
         for move in moves:
             if part := share(job, *move):
                 passes.append(partial(np.copyto, part[0], part[1], casting="unsafe"))
-        return sequence(passes)
+        return Passes(passes)
 
     emit_jobs(context, node, reads=[origin for _, origin in moves], writes=(out,), jobs=range(jobs), bind=bind)

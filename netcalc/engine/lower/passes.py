@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
-
-from netcalc.engine.step import Job
 
 #: A call with all of its arguments bound: a ufunc, a product or a copy.
 Pass: TypeAlias = Callable[[], object]
 
 
-def sequence(passes: Sequence[Pass]) -> Job:
-    """Return a job that runs the passes in order."""
-    if len(passes) == 1:
-        (only,) = passes
+class Passes:
+    """A job that runs passes in order."""
 
-        def single() -> None:
-            only()
+    __slots__ = ("passes",)
 
-        return single
-    fixed = tuple(passes)
+    def __init__(self, passes: Iterable[Pass]) -> None:
+        self.passes = tuple(passes)
 
-    def job() -> None:
-        for step in fixed:
-            step()
-
-    return job
+    def __call__(self) -> None:
+        for each in self.passes:
+            each()

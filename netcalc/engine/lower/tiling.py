@@ -19,7 +19,7 @@ from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.emission import compute_dtype
 from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.parallelism import Parallelism
-from netcalc.engine.lower.passes import Pass, sequence
+from netcalc.engine.lower.passes import Pass, Passes
 from netcalc.engine.step import Buffers, BufferSpec, Job, Step, cuts
 from netcalc.engine.storage import Slot
 
@@ -110,7 +110,7 @@ def emit_tiles(
             passes += epilogue.bind(result, rows, columns, arrays, None if source is None else source(tile))
         if narrow:
             passes.append(partial(np.copyto, target, result, casting="unsafe"))
-        return sequence(passes)
+        return Passes(passes)
 
     reads = (*reads, *(() if epilogue is None else epilogue.reads))
     writes = (out, *writes)

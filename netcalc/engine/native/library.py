@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -88,14 +87,28 @@ def blocks_fit() -> bool:
     return blocks() is not None
 
 
-def bound(name: str, arguments: ctypes.Structure, *arrays: Any) -> Callable[[], object]:
-    """Return a call of a kernel, which releases the lock of the interpreter; it keeps the arrays alive."""
+class KernelCall(partial[object]):
+    """A call of a kernel with its arguments, which releases the lock of the interpreter."""
+
+    arguments: ctypes.Structure
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Addresses of the function and of its arguments."""
+        function: Any = self.func
+        return ctypes.cast(function, ctypes.c_void_p).value or 0, ctypes.addressof(self.arguments)
+
+
+def bound(name: str, arguments: ctypes.Structure, *arrays: Any) -> KernelCall:
+    """Return a call of a kernel; it keeps the arrays alive."""
     library = _library()
     assert library is not None
     function = getattr(library, f"netcalc_{name}_{instruction_set()}")
     function.restype = None
     arguments.arrays = arrays
-    return partial(function, ctypes.byref(arguments))
+    call = KernelCall(function, ctypes.byref(arguments))
+    call.arguments = arguments
+    return call
 
 
 def function(name: str) -> Any:

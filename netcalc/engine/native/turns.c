@@ -1,21 +1,57 @@
-/* Sharing of jobs among processes, compiled once: claims of jobs, and waiting that spins for a bounded time and then
-   sleeps.  All of it works on 64-bit integers in memory that the processes share.
+/* Phases whose jobs are calls of kernels, compiled once; and sharing of jobs among processes: claims of jobs, and waiting
+   that spins for a bounded time and then sleeps.  All of that works on 64-bit integers in memory that the processes share.
 
    The owner publishes the number of a phase, which grows, and processes claim jobs by writing it into the job's word.
    A claim of an earlier phase fails, since its words all have this number or a later one. */
 
 #if defined(__linux__)
 #define _GNU_SOURCE
+#endif
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct {
+    void (*kernel)(const void *);
+    const void *arguments;
+} Call;
+
+/* A phase of one process: the number of its jobs that processes share, or 0; its own ones; the first of its jobs among
+   all; and 1 if their calls are known. */
+typedef struct {
+    int64_t shared, own, count, first, known;
+} Phase;
+
+/* The phases of a process.  Calls of a job are those from `starts[job]` to `starts[job + 1]`; of a phase that is shared
+   all jobs are there, otherwise the process's own. */
+typedef struct {
+    const Phase *phases;
+    const int64_t *starts;
+    const Call *calls;
+    int64_t number;
+} Table;
+
+static void run_job(const Table *table, int64_t job) {
+    for (int64_t i = table->starts[job]; i < table->starts[job + 1]; i++) table->calls[i].kernel(table->calls[i].arguments);
+}
+
+static void run_own(const Table *table, const Phase *phase) {
+    for (int64_t i = 0; i < phase->count; i++) run_job(table, phase->first + i);
+}
+
+/* The jobs of some phases, which no other process takes part in. */
+EXPORT void netcalc_run_alone(const Table *table, int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; i++) run_own(table, table->phases + i);
+}
+
+#if defined(__linux__)
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#define EXPORT __attribute__((visibility("default")))
 
 /* What wakes a sleeper is apart from what is often written, in cache lines of their own. */
 typedef struct {
@@ -180,5 +216,55 @@ EXPORT void netcalc_done(Board *board, Breaks *breaks) {
    for a signal. */
 EXPORT int64_t netcalc_more_done(Board *board, int64_t seen) {
     return changed(&board->done, seen, &board->owner_sleeps, OWNER_SPIN, 500 * MILLISECOND);
+}
+
+/* Jobs of a shared phase: the process's own in order, then what others have left, the last first.  Returns their
+   number; workers report each. */
+static int64_t run_claimed(Board *board, Breaks *breaks, const Table *table, const Phase *phase, int64_t number) {
+    int64_t done = 0;
+    for (int others = 0; others < 2; others++)
+        for (;;) {
+            int64_t job = others ? netcalc_claim(board, number, phase->shared - 1, phase->shared, -1)
+                                 : netcalc_claim(board, number, phase->own, phase->count, 1);
+            if (job < 0) break;
+            run_job(table, phase->first + job);
+            if (breaks) netcalc_done(board, breaks);
+            done++;
+        }
+    return done;
+}
+
+/* The owner's part of some phases, of which the first one has a number.  `expected` is the number of jobs of workers,
+   which grows.  Returns how many phases are complete; less than `count` if workers take long for the next one. */
+EXPORT int64_t netcalc_run_shared(Board *board, const Table *table, int64_t *expected, int64_t number, int64_t first,
+                                  int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        const Phase *phase = table->phases + first + i;
+        if (phase->shared == 0) {
+            run_own(table, phase);
+            continue;
+        }
+        netcalc_publish(board, number + i);
+        *expected += phase->shared - run_claimed(board, 0, table, phase, number + i);
+        for (int64_t done = __atomic_load_n(&board->done, __ATOMIC_ACQUIRE), before; done < *expected;) {
+            before = done;
+            done = netcalc_more_done(board, before);
+            if (done == before) return i;
+        }
+    }
+    return count;
+}
+
+/* A worker's part of phases whose calls are known, behind the one seen.  Returns the number of the first other phase; or
+   that of the last one, negative, if nothing comes for half a second. */
+EXPORT int64_t netcalc_serve(Board *board, Breaks *breaks, const Table *table, int64_t seen) {
+    for (;;) {
+        int64_t number = netcalc_next_phase(board, breaks, seen);
+        if (number == seen) return -seen;
+        const Phase *phase = table->phases + (number - 1) % table->number;
+        if (!phase->known) return number;
+        if (phase->shared) run_claimed(board, breaks, table, phase, number);
+        seen = number;
+    }
 }
 #endif

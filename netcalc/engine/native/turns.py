@@ -12,10 +12,18 @@ from netcalc.engine.native.library import function
 
 #: Words of 8 bytes: of a board before its claims, of a cache line, and of what a process remembers of its breaks.
 _HEADER, _DONE, _BREAKS = 16, 8, 5
-_NAMES = ("publish", "next_phase", "claim", "done", "more_done")
+#: Functions, with the number of their addresses and integers.
+_NAMES = {
+    "publish": (1, 1),
+    "claim": (1, 4),
+    "done": (2, 0),
+    "more_done": (1, 1),
+    "run_shared": (3, 3),
+    "serve": (3, 1),
+}
 
 
-def available() -> bool:
+def shares_jobs() -> bool:
     """Return True if processes can share jobs."""
     return all(function(name) is not None for name in _NAMES)
 
@@ -34,16 +42,20 @@ class Turns:
         self._breaks = (ctypes.c_int64 * _BREAKS)()  # of each process, since a fork copies it
         board = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         breaks = ctypes.addressof(self._breaks)
-        publish, following, claim, done, more = (_bound(name) for name in _NAMES)
+        publish, claim, done, more, run_shared, serve = (_bound(name) for name in _NAMES)
         self._claim = partial(claim, board)
         #: Begin a phase of this number.
         self.publish = partial(publish, board)
-        #: Wait for a phase behind the one of this number, and return its own; the same one if there is none for long.
-        self.next_phase = partial(following, board, breaks)
+        #: Run phases of a table (its address) behind the one of this number whose calls are known, and return the
+        #: number of the first other one; that of the last one, negative, if there is none for long.
+        self.serve = partial(serve, board, breaks)
         #: Report a job that is done, and make a break if another process wants this core.
         self.done = partial(done, board, breaks)
         #: Wait until more jobs are reported than so many, and return their number; the same one if that takes long.
         self.more_done = partial(more, board)
+        #: Run the owner's part of phases of a table (its address), given the address of the number of jobs that workers
+        #: have claimed, the number of the first phase, its place, and their count; return how many are complete.
+        self.run_shared = partial(run_shared, board)
 
     @property
     def reported(self) -> int:
@@ -64,8 +76,7 @@ class Turns:
 def _bound(name: str) -> Callable[..., Any]:
     found: Any = function(name)
     found.restype = None if name in ("publish", "done") else ctypes.c_int64
-    addresses = {"next_phase": 2, "done": 2}.get(name, 1)
-    integers = {"claim": 4, "done": 0}.get(name, 1)
+    addresses, integers = _NAMES[name]
     found.argtypes = [ctypes.c_void_p] * addresses + [ctypes.c_int64] * integers
     typed: Callable[..., Any] = found
     return typed

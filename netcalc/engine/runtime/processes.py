@@ -9,6 +9,7 @@ lost its core to another process is then missed only for the job that it has beg
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
@@ -20,10 +21,12 @@ from weakref import finalize
 
 import psutil
 
-from netcalc.engine.native.turns import Turns, available
+from netcalc.engine.native.calls import CallTable
+from netcalc.engine.native.turns import Turns, shares_jobs
+from netcalc.engine.runtime.phases import call_table
 from netcalc.engine.runtime.workers import BindParts, Part, WorkerLostError, numpy_settings
 
-__all__ = ["ProcessPool", "available"]
+__all__ = ["ProcessPool", "shares_jobs"]
 
 
 class ProcessPool:
@@ -37,6 +40,8 @@ class ProcessPool:
         OSError: if the system cannot create another process.
     """
 
+    runs_calls = True
+
     def __init__(self, bind: BindParts, count: int) -> None:
         self._owner, parts = os.getpid(), bind(0)
         self._phases = len(parts)
@@ -45,7 +50,7 @@ class ProcessPool:
         self._failed = memoryview(mmap(-1, 8)).cast("q")
         # phases of all passes are counted, so that a worker that comes late finds none of its claims open
         self._last, self._before = -1, 1
-        self._expected = 0
+        self._expected = ctypes.c_int64()  # jobs that workers have claimed
         self._pids: list[int] = []
         self.stop = finalize(self, _stop, self._pids, self._owner)
         try:
@@ -84,9 +89,7 @@ class ProcessPool:
         Raises:
             WorkerLostError: if a worker failed or ended; all workers have then ended.
         """
-        if phase <= self._last:
-            self._before += self._phases
-        self._last = phase
+        self._begin(phase, 1)
         try:
             self._turns.publish(self._before + phase)
             if own_part.jobs:
@@ -97,16 +100,39 @@ class ProcessPool:
             else:
                 own_part()
                 others = workers
-            self._expected += others
+            self._expected.value += others
             self._await_workers()
         except BaseException:
             self.stop()
             raise
 
+    def run_calls(self, table: CallTable, first: int, end: int) -> None:
+        """Run all parts of phases that are calls of kernels.
+
+        Raises:
+            WorkerLostError: as :meth:`run`.
+        """
+        self._begin(first, end - first)
+        expected = ctypes.addressof(self._expected)
+        try:
+            while first < end:
+                first += self._turns.run_shared(table.address, expected, self._before + first, first, end - first)
+                if first < end:  # workers take long
+                    self._await_workers()
+                    first += 1
+        except BaseException:
+            self.stop()
+            raise
+
+    def _begin(self, phase: int, count: int) -> None:
+        if phase <= self._last:
+            self._before += self._phases
+        self._last = phase + count - 1
+
     def _await_workers(self) -> None:
         """Wait until all jobs that workers have claimed are done."""
         done = self._turns.reported
-        while done < self._expected:
+        while done < self._expected.value:
             before, done = done, self._turns.more_done(done)
             if done == before and any(map(_has_ended, self._pids)):
                 raise WorkerLostError
@@ -150,10 +176,11 @@ def _run_phases(parts: Sequence[Part], number: int, turns: Turns, failed: memory
     Raises:
         WorkerLostError: if the owner has ended.
     """
-    seen, phases = 0, len(parts)
+    seen, phases, table = 0, len(parts), call_table(parts)
     while True:
-        phase = turns.next_phase(seen)
-        if phase == seen:
+        phase = turns.serve(table.address, seen)
+        if phase <= 0:
+            seen = -phase
             if failed[0] or os.getppid() != owner:
                 raise WorkerLostError
             continue

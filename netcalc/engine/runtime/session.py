@@ -15,8 +15,10 @@ import numpy as np
 
 from netcalc.arrays import Array
 from netcalc.engine.arena import aligned, shared
+from netcalc.engine.native.calls import CallTable, available
 from netcalc.engine.plan import Plan
 from netcalc.engine.runtime.blas import blas_threads
+from netcalc.engine.runtime.phases import Stretch, call_table, stretches
 from netcalc.engine.runtime.threads import ThreadPool
 from netcalc.engine.runtime.workers import BindParts, Part, SerialPool, WorkerLostError, WorkerPool, numpy_settings
 from netcalc.engine.step import Buffers, Constant, Job, Step, cuts
@@ -73,6 +75,9 @@ class Session:
             store.memory = arena[offset : offset + store.nbytes]
         self._inputs, self._outputs = ([slot.array() for slot in slots] for slots in (plan.inputs, plan.outputs))
         self._own_parts = self._parts(plan.steps, 0)
+        self._workers = [plan.workers_by_step[step] - 1 for step in plan.steps for _ in range(_phases(step))]
+        self._calls = call_table(self._own_parts) if available() else None
+        self._stretches: dict[bool, list[Stretch]] = {}
         self._owner = os.getpid()
         self._pool: WorkerPool | None = None
 
@@ -139,21 +144,41 @@ class Session:
     def _pass(self, inputs: Sequence[Array], watch: Watch | None, pool: WorkerPool) -> None:
         for target, array in zip(self._inputs, inputs, strict=True):
             np.copyto(target, array)
-        phase = 0
-        for number, step in enumerate(self.plan.steps):
-            start = perf_counter()
-            workers = self.plan.workers_by_step[step] - 1
-            for _ in range(_phases(step)):
-                if not workers:
-                    self._own_parts[phase]()
-                elif self.plan.processes:
-                    pool.run(phase, self._own_parts[phase], workers)
+        if watch is None and self._calls is not None:
+            for first, end, known in self._stretches_of(pool, self._calls):
+                if known:
+                    pool.run_calls(self._calls, first, end)
                 else:
-                    with blas_threads(1):
-                        pool.run(phase, self._own_parts[phase], workers)
-                phase += 1
+                    for phase in range(first, end):
+                        self._run_phase(phase, pool)
+            return
+        first = 0
+        for number, step in enumerate(self.plan.steps):
+            start, end = perf_counter(), first + _phases(step)
+            for phase in range(first, end):
+                self._run_phase(phase, pool)
+            first = end
             if watch is not None:
                 watch(number, step, perf_counter() - start)
+
+    def _run_phase(self, phase: int, pool: WorkerPool) -> None:
+        part, workers = self._own_parts[phase], self._workers[phase]
+        if not workers:
+            part()
+        elif self.plan.processes:
+            pool.run(phase, part, workers)
+        else:
+            with blas_threads(1):
+                pool.run(phase, part, workers)
+
+    def _stretches_of(self, pool: WorkerPool, calls: CallTable) -> list[Stretch]:
+        """Return the phases in stretches that the pool runs as calls of kernels, or one by one."""
+        found = self._stretches.get(pool.runs_calls)
+        if found is None:
+            alone = [not workers for workers in self._workers]
+            known = [is_call and (pool.runs_calls or own) for is_call, own in zip(calls.known, alone, strict=True)]
+            found = self._stretches[pool.runs_calls] = list(stretches(known))
+        return found
 
     def _parts(self, steps: Sequence[Step], worker: int) -> list[Part]:
         """Return the parts of a worker, phase by phase.  Each worker process binds its own."""
@@ -211,9 +236,9 @@ _NOTHING = Part(range(0), 0, _no_job)
 def _pool_type(processes: bool) -> Callable[[BindParts, int], WorkerPool]:
     if not processes:
         return ThreadPool
-    from netcalc.engine.runtime.processes import ProcessPool, available  # psutil is slow to import
+    from netcalc.engine.runtime.processes import ProcessPool, shares_jobs  # psutil is slow to import
 
-    return ProcessPool if available() else ThreadPool
+    return ProcessPool if shares_jobs() else ThreadPool
 
 
 def _load(constant: Constant) -> None:

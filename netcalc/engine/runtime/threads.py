@@ -8,10 +8,10 @@ from queue import SimpleQueue
 from threading import Thread
 from weakref import finalize
 
-from netcalc.engine.runtime.workers import BindParts, Part, numpy_settings
+from netcalc.engine.runtime.workers import BindParts, CallerOnly, Part, numpy_settings
 
 
-class ThreadPool:
+class ThreadPool(CallerOnly):
     """``count`` threads, including the caller.
 
     An interrupt, such as KeyboardInterrupt, may leave a phase before its parts have ended.  The pool is then not alive,

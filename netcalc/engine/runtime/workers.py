@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from netcalc.engine.native.calls import CallTable
 from netcalc.engine.step import Job
 
 
@@ -35,12 +36,16 @@ class Part:
         for job in self._own:
             job()
 
-    def run(self, number: int) -> None:
-        """Run the job of a number."""
+    def job(self, number: int) -> Job:
+        """Return the job of a number."""
         job = self._jobs.get(number)
         if job is None:
             job = self._jobs[number] = self._bind(number)
-        job()
+        return job
+
+    def run(self, number: int) -> None:
+        """Run the job of a number."""
+        self.job(number)()
 
 
 #: Returns the parts of the worker of a number, phase by phase.  Worker 0 is the caller.
@@ -66,6 +71,10 @@ class WorkerPool(Protocol):
     def private_bytes(self) -> int:
         """Bytes of memory that the workers hold and the caller does not."""
 
+    @property
+    def runs_calls(self) -> bool:
+        """True if all workers take part in :meth:`run_calls`."""
+
     def close(self) -> None:
         """Wait until no worker runs a part, and end the workers."""
 
@@ -77,8 +86,21 @@ class WorkerPool(Protocol):
         Returns when all have finished.  If parts fail, raises the exception of the first that did.
         """
 
+    def run_calls(self, table: CallTable, first: int, end: int) -> None:
+        """Run phases of a table of the caller's calls of kernels."""
 
-class SerialPool:
+
+class CallerOnly:
+    """What pools have in common whose workers need the interpreter: the caller alone runs what are calls of kernels."""
+
+    runs_calls = False
+
+    def run_calls(self, table: CallTable, first: int, end: int) -> None:
+        """Run phases that no other worker takes part in."""
+        table.run_alone(first, end - first)
+
+
+class SerialPool(CallerOnly):
     """The caller alone: it runs the parts of all ``count`` workers one after the other."""
 
     alive = True

@@ -15,7 +15,7 @@ import numpy as np
 from netcalc.arrays import Array
 from netcalc.engine.lower.context import LoweringContext
 from netcalc.engine.lower.conv.geometry import Convolution, clear_around, covered_parts, slab_shape
-from netcalc.engine.lower.passes import Pass, sequence
+from netcalc.engine.lower.passes import Pass, Passes
 from netcalc.engine.lower.regions import Region
 from netcalc.engine.step import Buffers, Job, Step
 from netcalc.engine.storage import Slot
@@ -51,7 +51,7 @@ def _emit_copy(context: LoweringContext, conv: Convolution, slab: Slot) -> None:
 
     def bind(number: int, buffers: Buffers) -> Job:
         region = parts[number]
-        return sequence(list(_passes(conv, region, slab.array()[region.first : region.end])))
+        return Passes(_passes(conv, region, slab.array()[region.first : region.end]))
 
     context.emit.step(Step(conv.node, (conv.x,), (slab,), len(parts), bind, what="copy"))
 

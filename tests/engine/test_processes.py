@@ -24,7 +24,7 @@ from tests.engine.test_session import session
 from tests.numerics.programs import program
 
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or not processes.available(), reason="processes are copied on Linux, with the library"
+    sys.platform != "linux" or not processes.shares_jobs(), reason="processes are copied on Linux, with the library"
 )
 
 NETWORK = """
@@ -93,7 +93,7 @@ def test_results_are_bitwise_those_of_a_single_process(monkeypatch: pytest.Monke
 def test_threads_take_their_place_without_the_library(existing: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = run_inputs(program(NETWORK))
     expected = forking_session()(inputs)
-    monkeypatch.setattr(processes, "available", lambda: False)
+    monkeypatch.setattr(processes, "shares_jobs", lambda: False)
     for one, other in zip(forking_session()(inputs), expected, strict=True):
         np.testing.assert_array_equal(one, other)
     assert not child_processes() - existing

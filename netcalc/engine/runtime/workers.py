@@ -91,7 +91,7 @@ class WorkerPool(Protocol):
 
 
 class CallerOnly:
-    """What pools have in common whose workers need the interpreter: the caller alone runs what are calls of kernels."""
+    """Pools whose workers need the interpreter: the caller alone runs phases that are calls of kernels."""
 
     runs_calls = False
 

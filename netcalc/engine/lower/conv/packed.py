@@ -95,7 +95,7 @@ def emit_packed(context: LoweringContext, conv: Convolution, matrix: str | None 
         weight = context.constants.filled((conv.groups, packed_columns(outs), share * taps), x.dtype, fill)
     else:
         weight = packed_matrix(context, conv.node, matrix, conv.epilogue.scale)
-    tiles = product_tiles(conv, context.parallelism.product_jobs(conv.macs), size)
+    tiles = product_tiles(conv, context.parallelism.product_jobs(conv.macs, several=True), size)
     geometry, epilogue = windows_of(conv), conv.epilogue
 
     def compute(tile: ConvTile, result: Array, buffers: Buffers) -> Iterator[Pass]:

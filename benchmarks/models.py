@@ -17,13 +17,14 @@ class Model(NamedTuple):
     """A spec and its settings.
 
     ``peer`` names a module of ``peers`` and the torch class or function of the network, and ``dims`` the sizes of the
-    spec that a batch size sets.
+    spec that a batch size sets.  Outputs may differ from torch's by ``tolerance`` of the largest element.
     """
 
     name: str
     settings: dict[str, Any]
     peer: str
     dims: tuple[str, ...] = ("batch",)
+    tolerance: float = 1e-4
 
     def sizes(self, batch: int) -> dict[str, Any]:
         """Return the settings at a batch size."""
@@ -56,7 +57,8 @@ MODELS = {
         Model("whisper-tiny", {"target": 64}, "pairs:Whisper"),
         Model("gpt2", {"length": 128}, "text:GPT2"),
         Model("qwen2-0.5b", {"length": 64, "layers": 8}, "text:Qwen2"),
-        Model("mamba-130m", {"length": 64}, "text:Mamba"),
+        # torch's own float32 differs from float64 by 6e-4
+        Model("mamba-130m", {"length": 64}, "text:Mamba", tolerance=2e-3),
         Model("lstm", {"features": 512, "hidden": 512, "layers": 2, "length": 100}, "text:LSTM"),
         Model("alexnet", {}, "vision:alexnet"),
         Model("squeezenet1_1", {}, "vision:squeezenet1_1"),

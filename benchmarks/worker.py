@@ -21,11 +21,8 @@ import numpy as np
 from measure import memory_of_children, peak_memory
 from models import MODELS, Case
 
-#: Allowed difference, relative to the largest element of an output; float32 sums in another order differ far less.
-TOLERANCE = 1e-4
 
-
-def difference(outputs: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> float:
+def difference(outputs: dict[str, np.ndarray], expected: dict[str, np.ndarray], tolerance: float) -> float:
     """Return the largest difference of an output, relative to the largest element of the expected one.
 
     Raises:
@@ -36,7 +33,7 @@ def difference(outputs: dict[str, np.ndarray], expected: dict[str, np.ndarray]) 
         if name not in outputs or outputs[name].shape != array.shape:
             raise ValueError(f"{name} is missing or of another shape")
         worst = max(worst, float(np.abs(outputs[name] - array).max() / np.abs(array).max()))
-    if not worst <= TOLERANCE:
+    if not worst <= tolerance:
         raise ValueError(f"differs from torch by {worst:.1e} of the largest output")
     return worst
 
@@ -54,7 +51,7 @@ def ready(name: str, engine: Any, case: Case, threads: int) -> tuple[Any, dict[s
         return lambda: run(inputs), figures
     if hasattr(engine, "predicted"):
         figures["predicted_bytes"] = engine.predicted(run)
-    return lambda: run(inputs), figures | {"difference": difference(outputs, case.outputs)}
+    return lambda: run(inputs), figures | {"difference": difference(outputs, case.outputs, case.model.tolerance)}
 
 
 def main(name: str, model: str, batch: str, threads: str, folder: str) -> None:

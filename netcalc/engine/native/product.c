@@ -10,7 +10,7 @@
 #include "finish.h"
 #include "windows.h"
 
-enum { PART = 256, MOST_COLUMNS = 256, MOST_TAPS = 64, MOST_CHANNELS = 4096, WIDTH = VECTORS * LANES };
+enum { PART = LANES > 8 ? 256 : 320, MOST_COLUMNS = 256, MOST_TAPS = 64, MOST_CHANNELS = 4096, WIDTH = VECTORS * LANES };
 
 typedef struct {
     Windows windows;
@@ -184,7 +184,8 @@ static void columns(const Product *d, ptrdiff_t height, ptrdiff_t group, const f
                     ptrdiff_t left, ptrdiff_t right) {
     const Windows *g = &d->windows;
     ptrdiff_t number = g->kernel[0] * g->kernel[1] * g->kernel[2], share = g->channels / g->groups;
-    ptrdiff_t together = most(1, PART / share), pieces = (share + PART - 1) / PART;
+    ptrdiff_t most_taps = most(1, PART / share), parts = (number + most_taps - 1) / most_taps;
+    ptrdiff_t together = (number + parts - 1) / parts, pieces = (share + PART - 1) / PART; /* nearly equal parts */
     ptrdiff_t piece = (share + pieces - 1) / pieces, stages = block.number;
     for (ptrdiff_t tap = 0; tap < number; tap += together)
         for (ptrdiff_t channel = 0; channel < share; channel += piece) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -98,7 +99,9 @@ SPACES: dict[str, Callable[[Random], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", SPACES)
 def test_forms_give_the_figures_of_networks_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(families, "_START", 1000)  # seconds, so that forms do not depend on the machine
+    # a clock that counts its readings, so that forms do not depend on the machine
+    monkeypatch.setattr(families, "process_time", count().__next__)
+    monkeypatch.setattr(families, "_START", 1000)
     monkeypatch.setattr(evaluation, "chain_of", lambda *_: None)
     request = netcalc.load(name).request
     draw = Random(7)

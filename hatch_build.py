@@ -87,8 +87,8 @@ def compiled(native: Any) -> str | None:
         return None
     native.LIBRARY.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=native.LIBRARY.parent) as folder:
-        facts = [*command, f'-DDIGEST="{native.digest()}"', f'-DBUILD="{build}"', str(native.FACTS), str(native.TURNS)]
-        reason = _run(facts, folder) or _compile_kernels(command, native, folder)
+        once = [*command, f'-DDIGEST="{native.digest()}"', f'-DBUILD="{build}"', *map(str, native.ONCE)]
+        reason = _run(once, folder) or _compile_kernels(command, native, folder)
         if reason is None:
             objects = sorted(map(str, Path(folder).rglob("*.o")))
             made = Path(folder) / native.LIBRARY.name

@@ -36,7 +36,7 @@ def test_kernels_agree_with_another_processor(name: str, tmp_path: Path) -> None
 
 
 def _results(name: str, program: Path, compiler: list[str], emulator: list[str]) -> Array:
-    source = sources.FACTS.with_name(f"{name}.c")
+    source = sources.LIBRARY.with_name(f"{name}.c")
     options = [f'-DSOURCE="{source}"', f"-DOF_{name.upper()}", "-o", str(program)]
     subprocess.run([*compiler, *FLAGS, *options, str(HARNESS), "-lm"], check=True)
     lines = subprocess.run([*emulator, str(program)], capture_output=True, text=True, check=True).stdout.split()

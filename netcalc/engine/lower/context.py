@@ -59,6 +59,8 @@ class LoweringContext:
         self.masks: dict[Hashable, Slot] = {}
         #: Sizes of tiles of Winograd's algorithm by convolution, once the first one asks for it.
         self.winograd_sides: dict[GraphNode, int] | None = None
+        #: True for weights of linear layers that all operations read packed, by path, once one asks for it.
+        self.packed: dict[str, bool] = {}
         #: Most bytes that the tiles of a step allocate.
         self.temporary = 0
         self.parallelism = parallelism

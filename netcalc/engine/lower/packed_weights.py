@@ -11,12 +11,12 @@ from netcalc.engine.lower.conv.packed import packs
 
 def reads_packed(context: LoweringContext, node: GraphNode) -> bool:
     """Return True if the weight of a node is packed, which a linear layer gains from and all its users can read."""
-    users = context.constants.users(node, "weight")
-    return (
-        packs(context)
-        and any(user.op.name == "linear" for user in users)
-        and all(_can_read(context, user) for user in users)
-    )
+    owner = node.instance.owners["weight"]
+    if owner not in context.packed:
+        users = context.constants.users(node, "weight")
+        has_product = packs(context) and any(user.op.name == "linear" for user in users)
+        context.packed[owner] = has_product and all(_can_read(context, user) for user in users)
+    return context.packed[owner]
 
 
 def _can_read(context: LoweringContext, node: GraphNode) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from netcalc.engine.native.library import KernelCall, function
 
@@ -22,21 +22,18 @@ class _Table(ctypes.Structure):
     _fields_ = (*((name, ctypes.c_void_p) for name in ("phases", "starts", "calls")), ("number", ctypes.c_int64))
 
 
-class Phase:
+class Phase(NamedTuple):
     """A phase of a process.
 
-    Args:
+    Attributes:
         jobs: calls of all jobs that processes share, or of the process's own; None if some are no calls of kernels.
         own: numbers of the process's own jobs.
         shared: True if processes share the jobs.
     """
 
-    __slots__ = ("jobs", "own", "shared")
-
-    def __init__(self, jobs: Sequence[Sequence[KernelCall]] | None, own: range, shared: bool) -> None:
-        self.jobs = jobs
-        self.own = own
-        self.shared = shared
+    jobs: Sequence[Sequence[KernelCall]] | None
+    own: range
+    shared: bool
 
 
 class CallTable:

@@ -14,11 +14,10 @@ _FOLDER = Path(__file__).parent
 
 #: The library.  It has no interface of Python, so that one file serves all versions.
 LIBRARY = _FOLDER / "kernels.so"
-#: Source that is compiled once, with the digest; and another.
-FACTS = _FOLDER / "library.c"
-TURNS = _FOLDER / "turns.c"
+#: Sources that are compiled once, of which the first has the digest.
+ONCE = tuple(_FOLDER / f"{name}.c" for name in ("library", "calls", "turns"))
 #: Sources that are compiled for each instruction set.
-KERNELS = sorted(path for path in _FOLDER.glob("*.c") if path not in (FACTS, TURNS))
+KERNELS = sorted(path for path in _FOLDER.glob("*.c") if path not in ONCE)
 #: Instruction sets by the name of a machine, and the options of the compiler for each; the first one is needed.
 _INSTRUCTION_SETS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "x86_64": {"sse2": (), "avx2": ("-march=x86-64-v3",), "avx512": ("-march=x86-64-v4",)},

@@ -1,50 +1,13 @@
-/* Phases whose jobs are calls of kernels, compiled once; and sharing of jobs among processes: claims of jobs, and waiting
-   that spins for a bounded time and then sleeps.  All of that works on 64-bit integers in memory that the processes share.
+/* Sharing of jobs among processes, compiled once: claims of jobs, and waiting that spins for a bounded time and then
+   sleeps.  All of it works on 64-bit integers in memory that the processes share.
 
    The owner publishes the number of a phase, which grows, and processes claim jobs by writing it into the job's word.
    A claim of an earlier phase fails, since its words all have this number or a later one. */
 
 #if defined(__linux__)
 #define _GNU_SOURCE
-#endif
-#include <stdint.h>
+#include "calls.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-typedef struct {
-    void (*kernel)(const void *);
-    const void *arguments;
-} Call;
-
-/* A phase of one process: the number of its jobs that processes share, or 0; its own ones; the first of its jobs among
-   all; and 1 if their calls are known. */
-typedef struct {
-    int64_t shared, own, count, first, known;
-} Phase;
-
-/* The phases of a process.  Calls of a job are those from `starts[job]` to `starts[job + 1]`; of a phase that is shared
-   all jobs are there, otherwise the process's own. */
-typedef struct {
-    const Phase *phases;
-    const int64_t *starts;
-    const Call *calls;
-    int64_t number;
-} Table;
-
-static void run_job(const Table *table, int64_t job) {
-    for (int64_t i = table->starts[job]; i < table->starts[job + 1]; i++) table->calls[i].kernel(table->calls[i].arguments);
-}
-
-static void run_own(const Table *table, const Phase *phase) {
-    for (int64_t i = 0; i < phase->count; i++) run_job(table, phase->first + i);
-}
-
-/* The jobs of some phases, which no other process takes part in. */
-EXPORT void netcalc_run_alone(const Table *table, int64_t first, int64_t count) {
-    for (int64_t i = first; i < first + count; i++) run_own(table, table->phases + i);
-}
-
-#if defined(__linux__)
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -173,7 +136,7 @@ EXPORT void netcalc_publish(Board *board, int64_t phase) {
 }
 
 /* Wait for a phase behind the one seen, and return it; the same one if there is none for half a second. */
-EXPORT int64_t netcalc_next_phase(Board *board, Breaks *breaks, int64_t seen) {
+static int64_t next_phase(Board *board, Breaks *breaks, int64_t seen) {
     int64_t start = now(), spin = start < breaks->shared_until ? SHORT_SPIN : SPIN;
     int64_t phase = changed(&board->phase, seen, &board->sleepers, spin, 500 * MILLISECOND);
     if (now() > start + spin || breaks->begun == 0) { /* it slept, or has just begun */
@@ -259,7 +222,7 @@ EXPORT int64_t netcalc_run_shared(Board *board, const Table *table, int64_t *exp
    that of the last one, negative, if nothing comes for half a second. */
 EXPORT int64_t netcalc_serve(Board *board, Breaks *breaks, const Table *table, int64_t seen) {
     for (;;) {
-        int64_t number = netcalc_next_phase(board, breaks, seen);
+        int64_t number = next_phase(board, breaks, seen);
         if (number == seen) return -seen;
         const Phase *phase = table->phases + (number - 1) % table->number;
         if (!phase->known) return number;

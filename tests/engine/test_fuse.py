@@ -28,7 +28,7 @@ ELEMENTWISE = sorted(
     name for name, op in every().items() if op.elementwise and not op.no_op_in_inference and len(op.inputs) == 1
 )
 #: Functions with poles, near which they magnify the rounding of their inputs: compared in float64.
-STEEP = ["tan", "atanh", "reciprocal"]
+STEEP = ["tan", "atanh", "erfinv", "reciprocal"]
 PARTIAL = sorted(name for name, op in every().items() if op.partial)
 NORMALIZING = sorted(name for name, op in every().items() if op.normalizes_channels)
 NO_OPS = sorted(name for name, op in every().items() if op.no_op_in_inference)

@@ -60,3 +60,13 @@ def test_a_tied_table_agrees_with_the_kernels(
 
 def test_a_table_is_stored_once() -> None:
     assert tied(8, 4096, 64).compile(seed=1, threads=1).memory.weights == 4096 * 64 * 4
+
+
+def test_a_weight_that_is_a_tensor_too_is_not_packed() -> None:
+    """A line without an input has the weight of a layer, as where a program computes with `layer.weight`."""
+    weight = {"name": "weight", "parameter": [64, 96]}
+    head = {"name": "head", "from": "x", "linear": {"out": 64, "bias": False}, "tie": {"weight": "/weight"}}
+    spec = {"netcalc": 1, "inputs": {"x": [8, 96]}, "layers": [weight, head], "outputs": ["weight", "head"]}
+    network = netcalc.load_data(spec)
+    assert network.params == 64 * 96
+    assert network.verify().ok

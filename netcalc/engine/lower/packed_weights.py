@@ -20,15 +20,15 @@ def reads_packed(context: LoweringContext, node: GraphNode) -> bool:
 
 
 def _can_read(context: LoweringContext, node: GraphNode) -> bool:
-    tuning, operand, result = context.tuning, node.operand, node.result
+    tuning, result = context.tuning, node.result
     if node.op.name in tuning.disabled_lowerings or result.dtype != np.float32:
         return False
-    if node.op.name == "embedding":
-        return True
-    return (
-        node.op.name == "linear"
-        and node.inputs[1:] == [None, None]
-        and operand.dtype == np.float32
-        and result.elements > 0
-        and operand.elements >= tuning.packed_rows * operand.shape[-1] > 0
-    )
+    if node.op.name == "linear":  # others may have no input, as a parameter that is an output of itself
+        operand = node.operand
+        return (
+            node.inputs[1:] == [None, None]
+            and operand.dtype == np.float32
+            and result.elements > 0
+            and operand.elements >= tuning.packed_rows * operand.shape[-1] > 0
+        )
+    return node.op.name == "embedding"

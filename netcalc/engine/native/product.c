@@ -2,15 +2,16 @@
 
    A matrix is an image one pixel high.  Filters are packed once (see panels.c), in panels of VECTORS·LANES, whose numbers
    for a place in the window lie together; the windows are read in place, each tap at its address, which for the padding
-   is an address of zeros.  A block of ROWS windows by a panel stays in registers; a part of a panel stays in the
-   first-level cache for all windows of a step, and what they read in the second-level cache.  Meanwhile the next panel and
-   what the next block reads and writes are fetched.  The operations of the epilogue are done on a step of windows by some
+   is an address of zeros.  A block of at most ROWS windows by a panel stays in registers; a part of a panel stays in the
+   caches for all windows of a step, and so does what they read.  Meanwhile the next panel and what the next block reads
+   and writes are fetched, line by line.  The operations of the epilogue are done on a step of windows by some
    columns while these are in the cache. */
 
 #include "finish.h"
 #include "windows.h"
 
-enum { PART = LANES > 8 ? 256 : 320, MOST_COLUMNS = 256, MOST_TAPS = 64, MOST_CHANNELS = 4096, WIDTH = VECTORS * LANES };
+enum { PART = LANES > 8 ? 768 : 320, MOST_COLUMNS = 256, MOST_TAPS = 64, MOST_CHANNELS = 4096 };
+enum { WIDTH = VECTORS * LANES, LINE = 16 }; /* elements of a panel, and of a line of the cache */
 
 typedef struct {
     Windows windows;
@@ -49,10 +50,10 @@ INLINE void find_tap(const float **addresses, const float *x, ptrdiff_t apart, p
     for (; n < end; n++) *addresses++ = zeros;
 }
 
-/* Finds the addresses of the taps of `count` windows, row by row; the last ones are repeated to fill a block. */
+/* Finds the addresses of the taps of `count` windows, row by row. */
 static void find_taps(const Product *d, ptrdiff_t window, ptrdiff_t count) {
     const Windows *g = &d->windows;
-    ptrdiff_t number = g->kernel[0] * g->kernel[1] * g->kernel[2], apart = g->stride[2] * g->x_stride[2];
+    ptrdiff_t apart = g->stride[2] * g->x_stride[2];
     Range within[MOST_TAPS];
     for (ptrdiff_t k = 0; k < g->kernel[2]; k++) within[k] = windows_within(g, k);
     for (ptrdiff_t n = 0, end; n < count; n = end) {
@@ -72,8 +73,6 @@ static void find_taps(const Product *d, ptrdiff_t window, ptrdiff_t count) {
                 }
             }
     }
-    for (ptrdiff_t n = count; n % ROWS; n++)
-        for (ptrdiff_t t = 0; t < number; t++) d->taps[t * d->step + n] = d->taps[t * d->step + count - 1];
 }
 
 /* A block of the result: its place there, the windows and columns of it that are kept, and what is done at the end. */
@@ -83,23 +82,22 @@ typedef struct {
     const float *shift; /* by column, or NULL: where sums begin */
     const Stage *stages;
     ptrdiff_t number;   /* of stages */
-    const float *ahead; /* what is fetched of the next panel meanwhile, and the steps in which it is */
+    const float *ahead; /* what is fetched of the next panel meanwhile, and its elements for each of the window's */
     ptrdiff_t pace;
 } Block;
 
-/* What follows on sums of `height` windows and `count` columns: the parts before, operations, storing. */
-INLINE void end_block(Lanes (*sums)[VECTORS], int first, const Block *block, ptrdiff_t height, ptrdiff_t count, int rows,
-                      int vectors) {
+/* What follows on sums of `count` columns: the parts before, operations, storing. */
+INLINE void end_block(Lanes (*sums)[VECTORS], int first, const Block *block, ptrdiff_t count, int rows, int vectors) {
     if (!first)
 #pragma GCC unroll 24
         for (int r = 0; r < rows; r++)
-            for (int v = 0; v < vectors && r < height; v++)
+            for (int v = 0; v < vectors; v++)
                 sums[r][v] += operand(block->out + r * block->stride + v * LANES, count - v * LANES);
     for (ptrdiff_t i = 0; i < block->number; i++)
-        finish(sums, block->stages + i, block->row, block->column, height, count, rows, vectors);
+        finish(sums, block->stages + i, block->row, block->column, rows, count, rows, vectors);
 #pragma GCC unroll 24
     for (int r = 0; r < rows; r++)
-        for (int v = 0; v < vectors && r < height; v++) {
+        for (int v = 0; v < vectors; v++) {
             float *place = block->out + r * block->stride + v * LANES;
             if (count - v * LANES >= LANES)
                 store(place, sums[r][v]);
@@ -127,37 +125,49 @@ INLINE void tile(const float *const *taps, ptrdiff_t apart, const Part *part, co
 #pragma GCC unroll 24
         for (int r = 0; r < rows; r++) x[r] = taps[r] + part->channel;
         const float *next = taps[block->height > rows ? rows : 0] + part->channel; /* where windows lie together */
-        for (ptrdiff_t k = 0; k < part->channels; k++, panel += vectors * LANES, next += rows, ahead += block->pace) {
-            Lanes filters[VECTORS];
-            __builtin_prefetch(ahead);
-            __builtin_prefetch(next);
-            for (int v = 0; v < vectors; v++) filters[v] = load(panel + v * LANES);
+        for (ptrdiff_t k = 0; k < part->channels; next += rows * LINE) {
+            ptrdiff_t end = least(k + LINE, part->channels);
+            for (ptrdiff_t n = 0; n < block->pace; n++, ahead += LINE) __builtin_prefetch(ahead);
 #pragma GCC unroll 24
-            for (int r = 0; r < rows; r++)
-                for (int v = 0; v < vectors; v++) sums[r][v] += x[r][k] * filters[v];
+            for (int r = 0; r < rows; r++) __builtin_prefetch(next + r * LINE);
+            for (; k < end; k++, panel += vectors * LANES) {
+                Lanes filters[VECTORS];
+                for (int v = 0; v < vectors; v++) filters[v] = load(panel + v * LANES);
+#pragma GCC unroll 24
+                for (int r = 0; r < rows; r++)
+                    for (int v = 0; v < vectors; v++) sums[r][v] += x[r][k] * filters[v];
+            }
         }
     }
-    if (block->height >= rows && block->count >= vectors * LANES) /* sizes that the compiler knows */
-        end_block(sums, part->first, block, rows, vectors * LANES, rows, vectors);
+    if (block->count >= vectors * LANES) /* a size that the compiler knows */
+        end_block(sums, part->first, block, vectors * LANES, rows, vectors);
     else
-        end_block(sums, part->first, block, block->height, block->count, rows, vectors);
+        end_block(sums, part->first, block, block->count, rows, vectors);
 }
 
-/* The same of `height` windows, of which `block` describes the first ones.  A single vector of filters is taken with
-   twice as many windows, since as many sums must be under way. */
+/* The same of `count` windows, at most ROWS, with a number that the compiler knows. */
+INLINE void tile_of(const float *const *taps, ptrdiff_t apart, const Part *part, const float *panel, const Block *block,
+                    ptrdiff_t count, int vectors) {
+#define CASE(rows) \
+    case rows: \
+        if (rows <= ROWS) tile(taps, apart, part, panel, block, rows <= ROWS ? rows : 1, vectors); \
+        break
+    switch (count) {
+        CASE(1); CASE(2); CASE(3); CASE(4); CASE(5); CASE(6); CASE(7); CASE(8); CASE(9); CASE(10); CASE(11); CASE(12);
+    }
+}
+
+/* The same of `height` windows, of which `block` describes the first ones, in blocks of nearly as many each.  A single
+   vector of filters is taken with twice as many windows, since as many sums must be under way. */
 INLINE void strip(const Product *d, ptrdiff_t height, const Part *part, const float *panel, Block block, int vectors) {
     const float *const *taps = d->taps + part->tap * d->step;
-    for (ptrdiff_t m = 0, rows; m < height; m += rows, taps += rows) {
-        block.height = height - m;
-        rows = vectors == 1 && block.height >= 2 * ROWS ? 2 * ROWS : ROWS;
-        if (rows > ROWS)
-            tile(taps, d->step, part, panel, &block, 2 * ROWS, 1);
-        else if (block.height > ROWS / 2)
-            tile(taps, d->step, part, panel, &block, ROWS, vectors);
-        else if (block.height > 1)
-            tile(taps, d->step, part, panel, &block, ROWS / 2, vectors);
+    for (ptrdiff_t rows; height > 0; height -= rows, taps += rows) {
+        ptrdiff_t blocks = (height + ROWS - 1) / ROWS;
+        block.height = height;
+        if (vectors == 1 && height >= 2 * ROWS)
+            tile(taps, d->step, part, panel, &block, rows = 2 * ROWS, 1);
         else
-            tile(taps, d->step, part, panel, &block, 1, vectors);
+            tile_of(taps, d->step, part, panel, &block, rows = (height + blocks - 1) / blocks, vectors);
         block.out += rows * block.stride;
         block.row += rows;
         block.ahead += block.pace * part->taps * part->channels;

@@ -57,7 +57,6 @@ class Interpolate(Operation):
 
     name = "interpolate"
     channel_axis = 1
-    kernel_suffices = "resampling: a few NumPy calls for each axis"
     reference = "torch.nn.functional.interpolate, torch.nn.Upsample"
     shorthand = "scale_factor"
     shape_rule = "(N, C, L…) → (N, C, size…), or (N, C, ⌊L·scale_factor⌋…)"

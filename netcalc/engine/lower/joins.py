@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from netcalc.engine.graph import GraphNode, Tensor
 from netcalc.engine.lower.layout import Layout
-from netcalc.engine.storage import Slot
+from netcalc.engine.storage import Slot, has_rows
 
 
 class Joins:
@@ -46,6 +46,17 @@ class Joins:
         node, start = self._places[tensor]
         whole = self.whole(node, order)
         return whole.part(_axis(node), start, tensor.shape[_axis(node)]) if whole.order == tuple(order) else None
+
+    def claim(self, tensor: Tensor, order: Sequence[int]) -> Slot | None:
+        """Return the part of a concatenation as which a tensor is computed, with its axes in this order.
+
+        None without one, or where its rows along the last of these axes are not evenly apart.
+        """
+        slot = self.place(tensor, order)
+        if slot is None or not has_rows(slot.permuted(order)):
+            return None
+        self._layout.alias(tensor, slot)
+        return slot.permuted(order)
 
     def whole(self, node: GraphNode, order: Sequence[int] | None) -> Slot:
         """Return the slot of a concatenation, which gets a store with its axes in this order, or a place of its own."""

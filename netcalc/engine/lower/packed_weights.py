@@ -25,10 +25,7 @@ def _can_read(context: LoweringContext, node: GraphNode) -> bool:
         return False
     if node.op.name == "linear":  # others may have no input, as a parameter that is an output of itself
         operand = node.operand
-        return (
-            node.inputs[1:] == [None, None]
-            and operand.dtype == np.float32
-            and result.elements > 0
-            and operand.elements >= tuning.packed_rows * operand.shape[-1] > 0
-        )
-    return node.op.name == "embedding"
+        given = any(tensor is not None for tensor in node.inputs[1:])
+        packs_rows = operand.elements >= tuning.packed_rows * operand.shape[-1] > 0
+        return not given and operand.dtype == np.float32 and result.elements > 0 and packs_rows
+    return bool(node.op.name == "embedding")

@@ -31,6 +31,7 @@ _MODULES: Mapping[str, str] = {
         "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d "
         "adaptive_max_pool3d avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d max_pool3d",
     "recurrent": "gru lstm rnn",
+    "resample": "interpolate",
 }
 # fmt: on
 

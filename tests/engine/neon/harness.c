@@ -111,6 +111,24 @@ static void run(int n) {
     NAMED(pool, ISA)(&d);
     show(out, images * count * count * channels);
 }
+#elif defined(OF_RESAMPLE)
+/* Places of `taps` elements for each of `count`, `step` apart, of `size`. */
+static const ptrdiff_t *places(ptrdiff_t count, ptrdiff_t taps, ptrdiff_t size, ptrdiff_t step) {
+    ptrdiff_t *made = malloc((size_t)(count * taps) * sizeof(ptrdiff_t));
+    for (ptrdiff_t i = 0; i < count * taps; i++) made[i] = (i * size / (count * taps)) * step;
+    return made;
+}
+
+static void run(int n) {
+    ptrdiff_t size = 5 + n, count = 7 + n % 3, taps = 1 + n % 4, channels = 16 + 11 * n, images = 2, apart = channels + n;
+    float *out = numbers(images * count * count * apart);
+    Resample d = {numbers(images * size * size * channels), out,
+                  {places(1, 1, 1, 0), places(count, taps, size, size * channels), places(count, taps, size, channels)},
+                  {numbers(1), numbers(count * taps), numbers(count * taps)}, {1, taps, taps}, {1, count, count},
+                  images, channels, size * size * channels, count * count * apart, {0, count * apart, apart}};
+    NAMED(resample, ISA)(&d);
+    show(out, images * count * count * apart);
+}
 #elif defined(OF_NORM)
 static void run(int n) {
     ptrdiff_t rows = 3, width = 1 + n * 13;

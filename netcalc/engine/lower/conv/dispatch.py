@@ -21,7 +21,7 @@ from netcalc.engine.lower.epilogue import Epilogue
 from netcalc.engine.lower.gemm import chunk_tiles, emit_chunked_product, emit_product
 from netcalc.engine.lower.registry import lowering
 from netcalc.engine.lower.small_gemm import chunks
-from netcalc.engine.storage import Slot, has_rows
+from netcalc.engine.storage import Slot
 from netcalc.numerics.kernels import wide
 
 
@@ -97,12 +97,8 @@ def _in_its_place(context: LoweringContext, conv: Convolution) -> Convolution:
     result, rank = conv.node.result, len(conv.out.shape)
     if len(result.shape) < rank:  # without a batch
         return conv
-    order = (0, *range(2, rank), 1)
-    slot = context.joins.place(result, order)
-    if slot is None or not has_rows(slot.permuted(order)):
-        return conv
-    context.layout.alias(result, slot)
-    return replace(conv, out=slot.permuted(order))
+    out = context.joins.claim(result, (0, *range(2, rank), 1))
+    return conv if out is None else replace(conv, out=out)
 
 
 def _as_image(conv: Convolution) -> Convolution:

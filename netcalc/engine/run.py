@@ -25,7 +25,8 @@ from netcalc.engine.preflight import (
     why_unplanned,
 )
 from netcalc.engine.profile import Profile, profile
-from netcalc.engine.runtime.session import Loaded, Session, Watch
+from netcalc.engine.runtime.loading import Loaded
+from netcalc.engine.runtime.session import Session, Watch
 from netcalc.engine.step import Step
 from netcalc.ir import Program
 from netcalc.numerics.initializers import generator

@@ -18,14 +18,13 @@ from netcalc.engine.arena import aligned, shared
 from netcalc.engine.native.calls import CallTable, available
 from netcalc.engine.plan import Plan
 from netcalc.engine.runtime.blas import blas_threads
+from netcalc.engine.runtime.loading import Loaded, load_constants
 from netcalc.engine.runtime.phases import Stretch, call_table, stretches
 from netcalc.engine.runtime.threads import ThreadPool
 from netcalc.engine.runtime.workers import BindParts, Part, SerialPool, WorkerLostError, WorkerPool, numpy_settings
-from netcalc.engine.step import Buffers, Constant, Job, Step, cuts
+from netcalc.engine.step import Buffers, Job, Step, cuts
 from netcalc.numerics.parameters import Parameters
 
-#: Called after each constant is loaded, with the number loaded so far.
-Loaded: TypeAlias = Callable[[int], None]
 #: Called after each step, with its number, the step, and the seconds that it took.
 Watch: TypeAlias = Callable[[int, Step, float], None]
 
@@ -50,14 +49,11 @@ class Session:
         self._alone = alone
         self.turn = RLock()
         self._passing = False
+        # the largest first: later ones fit into the memory that was freed after transforming earlier ones
+        by_size = sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes)
         # with the BLAS threads of a pass: BLAS may wait forever if another thread forks workers while it runs its own
-        with plan.reading(parameters), self._computing():
-            # the largest first: later ones fit into the memory that was freed after transforming earlier ones
-            by_size = sorted(plan.constants, key=lambda constant: -constant.slot.store.nbytes)
-            for count, constant in enumerate(by_size, 1):
-                _load(constant)
-                if loaded is not None:
-                    loaded(count)
+        with self._computing():
+            load_constants(by_size, partial(plan.reading, parameters), 1 if alone else plan.threads, loaded)
         for store in plan.persistent_stores:
             store.memory = aligned(store.nbytes)
         self._scratch: dict[int, Array] = {}  # by worker
@@ -239,12 +235,3 @@ def _pool_type(processes: bool) -> Callable[[BindParts, int], WorkerPool]:
     from netcalc.engine.runtime.processes import ProcessPool, shares_jobs  # psutil is slow to import
 
     return ProcessPool if shares_jobs() else ThreadPool
-
-
-def _load(constant: Constant) -> None:
-    slot = constant.slot
-    if constant.load is not None:
-        slot.store.memory = np.ascontiguousarray(constant.load(), slot.dtype).reshape(-1).view(np.uint8)
-    elif constant.fill is not None:
-        slot.store.memory = aligned(slot.store.nbytes)
-        constant.fill(slot.array())

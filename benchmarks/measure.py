@@ -102,8 +102,11 @@ def memory_of_children() -> int:
 
 def machine(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
     """Return the hardware and software that results depend on; nothing that identifies the machine."""
+    from netcalc.engine.native.library import instruction_set  # not in the processes of other engines
+
     return {
         "cpu": _cpu(),
+        "instructions": instruction_set(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",

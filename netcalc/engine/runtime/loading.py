@@ -19,6 +19,8 @@ from netcalc.weights.stored import kept_open
 Loaded: TypeAlias = Callable[[int], None]
 #: Bytes of the constants that justify one more thread.
 _BYTES_PER_THREAD = 8 << 20
+#: Threads, at most: each may hold a parameter beside what is made of it, and a few take all that memory gives.
+_MOST_THREADS = 4
 
 
 def load_constants(
@@ -34,7 +36,7 @@ def load_constants(
     work = _Work(constants)
     needed = sum(constant.slot.store.nbytes for constant in constants) // _BYTES_PER_THREAD
     # the contexts of before, in which no files are held open: each thread holds its own
-    contexts = [copy_context() for _ in range(min(threads - 1, needed))]
+    contexts = [copy_context() for _ in range(min(threads, needed + 1, _MOST_THREADS) - 1)]
     with reading():
         helpers = [Thread(target=context.run, args=(_help, work), daemon=True) for context in contexts]
         for helper in helpers:

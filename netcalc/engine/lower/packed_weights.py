@@ -20,12 +20,14 @@ def reads_packed(context: LoweringContext, node: GraphNode) -> bool:
 
 
 def _can_read(context: LoweringContext, node: GraphNode) -> bool:
-    tuning, result = context.tuning, node.result
-    if node.op.name in tuning.disabled_lowerings or result.dtype != np.float32:
+    name: str = node.op.name
+    if name in context.tuning.disabled_lowerings or node.result.dtype != np.float32:
         return False
-    if node.op.name == "linear":  # others may have no input, as a parameter that is an output of itself
-        operand = node.operand
-        given = any(tensor is not None for tensor in node.inputs[1:])
-        packs_rows = operand.elements >= tuning.packed_rows * operand.shape[-1] > 0
-        return not given and operand.dtype == np.float32 and result.elements > 0 and packs_rows
-    return bool(node.op.name == "embedding")
+    return name == "embedding" or (name == "linear" and _is_large_product(context, node))
+
+
+def _is_large_product(context: LoweringContext, node: GraphNode) -> bool:
+    """Return True if a linear layer has its own weight, and a product that the kernel takes."""
+    operand, given = node.operand, any(tensor is not None for tensor in node.inputs[1:])
+    rows_fit = operand.elements >= context.tuning.packed_rows * operand.shape[-1] > 0
+    return not given and operand.dtype == np.float32 and node.result.elements > 0 and rows_fit

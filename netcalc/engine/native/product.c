@@ -145,7 +145,8 @@ INLINE void tile(const float *const *taps, ptrdiff_t apart, const Part *part, co
         end_block(sums, part->first, block, block->count, rows, vectors);
 }
 
-/* The same of `count` windows, at most ROWS, with a number that the compiler knows. */
+/* The same of `count` windows, at most ROWS, with a number that the compiler knows: code for each of them.  Blocks have
+   at most 12 rows with any instruction set; what has more than ROWS is not reached, and needs no code. */
 INLINE void tile_of(const float *const *taps, ptrdiff_t apart, const Part *part, const float *panel, const Block *block,
                     ptrdiff_t count, int vectors) {
 #define CASE(rows) \
